@@ -1,0 +1,305 @@
+/* A thin skin over cJSON that adds what it lacks: strict UTF-8, no NUL in strings, a depth limit, exact whole
+ * numbers, and names that are bytes. */
+#include "proto/json.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
+
+static cJSON *inner(struct json *value)
+{
+    return (cJSON *)(void *)value;
+}
+
+static const cJSON *const_inner(const struct json *value)
+{
+    return (const cJSON *)(const void *)value;
+}
+
+static struct json *outer(cJSON *value)
+{
+    if (!value)
+        abort();
+    return (struct json *)(void *)value;
+}
+
+/* Length of the UTF-8 sequence at `s`, 0 if it is not well-formed (RFC 3629, section 4). */
+static size_t utf8_sequence(const unsigned char *s, size_t left)
+{
+    unsigned char c = s[0];
+    if (c >= 0x01 && c <= 0x7f)
+        return 1;
+    size_t length = c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+    if (length == 0 || length > left)
+        return 0;
+    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < low || s[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+bool json_is_utf8(const char *text, size_t length)
+{
+    size_t step;
+    for (size_t i = 0; i < length; i += step) {
+        step = utf8_sequence((const unsigned char *)text + i, length - i);
+        if (step == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Finds what cJSON lets through: too much nesting, and escaped NULs, which would cut a string short. */
+static bool is_harmless(const char *text, size_t length, int max_depth)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (in_string && c == '\\') {
+            if (length - i >= 6 && memcmp(text + i + 1, "u0000", 5) == 0)
+                return false;
+            i++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
+            if (++depth > max_depth)
+                return false;
+        } else if (!in_string && (c == '}' || c == ']')) {
+            depth--;
+        }
+    }
+    return true;
+}
+
+static bool is_blank(const char *text, const char *end)
+{
+    while (text < end && (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r'))
+        text++;
+    return text == end;
+}
+
+struct json *json_parse(const char *text, size_t length, int max_depth)
+{
+    if (!json_is_utf8(text, length) || !is_harmless(text, length, max_depth))
+        return NULL;
+    const char *end = NULL;
+    cJSON *value = cJSON_ParseWithLengthOpts(text, length, &end, 0);
+    if (value && !is_blank(end, text + length)) {
+        cJSON_Delete(value);
+        return NULL;
+    }
+    return (struct json *)(void *)value;
+}
+
+struct json *json_object(void)
+{
+    return outer(cJSON_CreateObject());
+}
+
+struct json *json_array(void)
+{
+    return outer(cJSON_CreateArray());
+}
+
+void json_free(struct json *value)
+{
+    cJSON_Delete(inner(value));
+}
+
+char *json_print(const struct json *value)
+{
+    char *text = cJSON_PrintUnformatted(const_inner(value));
+    if (!text)
+        abort();
+    return text;
+}
+
+struct json *json_add(struct json *parent, const char *key, struct json *value)
+{
+    cJSON_bool added = key ? cJSON_AddItemToObject(inner(parent), key, inner(value))
+                           : cJSON_AddItemToArray(inner(parent), inner(value));
+    if (!added)
+        abort();
+    return value;
+}
+
+void json_add_number(struct json *parent, const char *key, double value)
+{
+    json_add(parent, key, outer(cJSON_CreateNumber(isfinite(value) ? value : 0)));
+}
+
+void json_add_size(struct json *parent, const char *key, uint64_t value)
+{
+    json_add_number(parent, key, (double)value);
+}
+
+void json_add_bool(struct json *parent, const char *key, bool value)
+{
+    json_add(parent, key, outer(cJSON_CreateBool(value)));
+}
+
+void json_add_null(struct json *parent, const char *key)
+{
+    json_add(parent, key, outer(cJSON_CreateNull()));
+}
+
+void json_add_text(struct json *parent, const char *key, const char *text)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    size_t length = strlen(text);
+    char *clean = malloc(3 * length + 1);
+    if (!clean)
+        abort();
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        size_t step = utf8_sequence((const unsigned char *)text + i, length - i);
+        memcpy(clean + used, step ? text + i : replacement, step ? step : 3);
+        used += step ? step : 3;
+        i += step ? step : 1;
+    }
+    clean[used] = '\0';
+    json_add(parent, key, outer(cJSON_CreateString(clean)));
+    free(clean);
+}
+
+void json_add_hex(struct json *parent, const char *key, const uint8_t *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *text = malloc(2 * length + 1);
+    if (!text)
+        abort();
+    for (size_t i = 0; i < length; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[2 * length] = '\0';
+    json_add(parent, key, outer(cJSON_CreateString(text)));
+    free(text);
+}
+
+static void hex_key(const char *key, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s_hex", key);
+}
+
+void json_add_path(struct json *object, const char *key, const char *path, bool lossy_too)
+{
+    char hex[64];
+    bool clean = json_is_utf8(path, strlen(path));
+    if (clean || lossy_too)
+        json_add_text(object, key, path);
+    if (!clean) {
+        hex_key(key, hex, sizeof hex);
+        json_add_hex(object, hex, (const uint8_t *)path, strlen(path));
+    }
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    return (const struct json *)(const void *)cJSON_GetObjectItemCaseSensitive(const_inner(object), key);
+}
+
+bool json_is_object(const struct json *value)
+{
+    return cJSON_IsObject(const_inner(value));
+}
+
+bool json_is_array(const struct json *value)
+{
+    return cJSON_IsArray(const_inner(value));
+}
+
+size_t json_length(const struct json *array)
+{
+    return json_is_array(array) ? (size_t)cJSON_GetArraySize(const_inner(array)) : 0;
+}
+
+const struct json *json_first(const struct json *array)
+{
+    return json_is_array(array) ? (const struct json *)(const void *)const_inner(array)->child : NULL;
+}
+
+const struct json *json_next(const struct json *element)
+{
+    return (const struct json *)(const void *)const_inner(element)->next;
+}
+
+bool json_as_whole(const struct json *value, int64_t *out)
+{
+    if (!cJSON_IsNumber(const_inner(value)))
+        return false;
+    double number = const_inner(value)->valuedouble;
+    if (!(number >= -WHOLE_MAX && number <= WHOLE_MAX) || number != floor(number))
+        return false;
+    *out = (int64_t)number;
+    return true;
+}
+
+bool json_as_bool(const struct json *value, bool *out)
+{
+    if (!cJSON_IsBool(const_inner(value)))
+        return false;
+    *out = cJSON_IsTrue(const_inner(value));
+    return true;
+}
+
+const char *json_as_text(const struct json *value)
+{
+    return cJSON_GetStringValue(const_inner(value));
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool json_as_hex(const struct json *value, uint8_t *out, size_t length)
+{
+    const char *text = json_as_text(value);
+    if (!text || strlen(text) != 2 * length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        int high = hex_digit(text[2 * i]);
+        int low = hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+char *json_get_path(const struct json *object, const char *key)
+{
+    char hex[64];
+    hex_key(key, hex, sizeof hex);
+    const struct json *encoded = json_get(object, hex);
+    if (!encoded) {
+        const char *text = json_as_text(json_get(object, key));
+        return text ? strdup(text) : NULL;
+    }
+    const char *digits = json_as_text(encoded);
+    if (!digits)
+        return NULL;
+    size_t length = strlen(digits) / 2;
+    char *path = malloc(length + 1);
+    if (!path)
+        abort();
+    path[length] = '\0';
+    if (json_as_hex(encoded, (uint8_t *)path, length) && strlen(path) == length)
+        return path;
+    free(path);
+    return NULL;
+}

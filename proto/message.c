@@ -1,0 +1,379 @@
+/* One table says which fields a message has; encoding, decoding, checking and freeing walk it.
+ * So a new message is a struct, a row and a paragraph of the page, and no limit can be forgotten. */
+#include "proto/message.h"
+
+#include "proto/json.h"
+#include "proto/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+    KIND_SIZE,
+    KIND_TIME,
+    KIND_NSEC,
+    KIND_FLAG,
+    KIND_TEXT,
+    KIND_ID,
+    KIND_PATH,
+    KIND_HASHES,
+    KIND_SIZES,
+    KIND_FILES
+};
+
+struct field {
+    const char *name;
+    enum kind kind;
+    bool optional;
+    size_t offset;
+};
+
+#define FIELD(name, kind, member)    {name, kind, false, offsetof(struct message, u.member)}
+#define OPTIONAL(name, kind, member) {name, kind, true, offsetof(struct message, u.member)}
+#define MOST_FIELDS                  8
+
+static const struct {
+    const char *name;
+    struct field fields[MOST_FIELDS + 1];
+} messages[MESSAGE_TYPE_COUNT] = {
+    [MESSAGE_ALIVE] = {"alive", {{0}}},
+    [MESSAGE_LIST] = {"list", {{0}}},
+    [MESSAGE_INFO] = {"info", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_REMOVE] = {"remove", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_VERIFY] = {"verify", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_PUSH] = {"push", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_PULL] = {"pull", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_ERROR] = {"error",
+                       {FIELD("code", KIND_TEXT, error.code), FIELD("message", KIND_TEXT, error.message),
+                        OPTIONAL("path", KIND_PATH, error.path)}},
+    [MESSAGE_END] = {"end", {{0}}},
+    [MESSAGE_MODEL] = {"model",
+                       {FIELD("name", KIND_ID, model.name), FIELD("bytes", KIND_SIZE, model.bytes),
+                        FIELD("files", KIND_SIZE, model.files), FIELD("mtime", KIND_TIME, model.mtime),
+                        FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_TEXT, model.state),
+                        FIELD("present", KIND_SIZE, model.present),
+                        FIELD("warnings", KIND_SIZE, model.warnings)}},
+    [MESSAGE_PROGRESS] = {"progress",
+                          {FIELD("bytes", KIND_SIZE, progress.bytes),
+                           FIELD("total", KIND_SIZE, progress.total)}},
+    [MESSAGE_CHECKED] = {"checked",
+                         {FIELD("path", KIND_PATH, checked.path), FIELD("ok", KIND_FLAG, checked.ok),
+                          FIELD("bad", KIND_SIZES, checked.bad)}},
+    [MESSAGE_FILES] = {"files", {FIELD("files", KIND_FILES, files)}},
+    [MESSAGE_LISTED] = {"listed", {{0}}},
+    [MESSAGE_STAGED] = {"staged",
+                        {FIELD("path", KIND_PATH, staged.path), FIELD("size", KIND_SIZE, staged.size),
+                         FIELD("mtime", KIND_TIME, staged.mtime), FIELD("nsec", KIND_NSEC, staged.nsec),
+                         FIELD("source", KIND_SIZE, staged.source), FIELD("first", KIND_SIZE, staged.first),
+                         FIELD("hashes", KIND_HASHES, staged.hashes)}},
+    [MESSAGE_PLAN] = {"plan",
+                      {FIELD("files", KIND_SIZE, plan.files), FIELD("bytes", KIND_SIZE, plan.bytes),
+                       FIELD("add", KIND_FLAG, plan.add)}},
+    [MESSAGE_GO] = {"go", {{0}}},
+    [MESSAGE_READY] = {"ready", {FIELD("streams", KIND_SIZE, ready.streams)}},
+    [MESSAGE_COMMIT] = {"commit", {{0}}},
+    [MESSAGE_PUBLISHED] = {"published",
+                           {FIELD("files", KIND_SIZE, published.files),
+                            FIELD("bytes", KIND_SIZE, published.bytes),
+                            FIELD("durable", KIND_FLAG, published.durable)}},
+    [MESSAGE_HASHES] = {"hashes", {FIELD("file", KIND_SIZE, hashes.file)}},
+    [MESSAGE_BLOCKS] = {"blocks",
+                        {FIELD("file", KIND_SIZE, blocks.file), FIELD("first", KIND_SIZE, blocks.first),
+                         FIELD("hashes", KIND_HASHES, blocks.hashes)}},
+    [MESSAGE_DONE] = {"done", {{0}}},
+};
+
+const char *message_type_name(enum message_type type)
+{
+    return messages[type].name;
+}
+
+/* -- encoding -- */
+
+static void add_files(struct json *object, const char *name, const struct listing *listing)
+{
+    struct json *array = json_add(object, name, json_array());
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct file_entry *file = &listing->files[i];
+        struct json *entry = json_add(array, NULL, json_object());
+        json_add_path(entry, "path", file->path, false);
+        json_add_size(entry, "size", file->size);
+        json_add_number(entry, "mtime", (double)file->mtime);
+        json_add_size(entry, "nsec", file->nsec);
+        if (file->has_hash)
+            json_add_hex(entry, "hash", file->hash, HASH_SIZE);
+        if (file->source != 0)
+            json_add_size(entry, "source", file->source);
+        if (file->from != FROM_NONE)
+            json_add_text(entry, "from", file_from_name(file->from));
+    }
+}
+
+static void add_sizes(struct json *object, const char *name, const struct size_list *list)
+{
+    struct json *array = json_add(object, name, json_array());
+    for (size_t i = 0; i < list->count; i++)
+        json_add_size(array, NULL, list->values[i]);
+}
+
+/* Text is cut at its limit, at a character's border or not: what is left half becomes U+FFFD. */
+static void add_text(struct json *object, const char *name, const char *text)
+{
+    char cut[LIMIT_TEXT / 3 + 1];
+    if (strlen(text) <= LIMIT_TEXT && json_is_utf8(text, strlen(text))) {
+        json_add_text(object, name, text);
+        return;
+    }
+    size_t length = strnlen(text, sizeof cut - 1); /* each byte may grow to three */
+    memcpy(cut, text, length);
+    cut[length] = '\0';
+    json_add_text(object, name, cut);
+}
+
+static void encode_field(struct json *object, const struct field *field, const void *value)
+{
+    switch (field->kind) {
+    case KIND_SIZE:
+        json_add_size(object, field->name, *(const uint64_t *)value);
+        break;
+    case KIND_TIME:
+        json_add_number(object, field->name, (double)*(const int64_t *)value);
+        break;
+    case KIND_NSEC:
+        json_add_size(object, field->name, *(const uint32_t *)value);
+        break;
+    case KIND_FLAG:
+        json_add_bool(object, field->name, *(const bool *)value);
+        break;
+    case KIND_TEXT:
+    case KIND_ID:
+        add_text(object, field->name, *(char *const *)value);
+        break;
+    case KIND_PATH:
+        if (*(char *const *)value)
+            json_add_path(object, field->name, *(char *const *)value, false);
+        break;
+    case KIND_HASHES: {
+        const struct block_hashes *hashes = value;
+        json_add_hex(object, field->name, hashes->bytes, hashes->count * HASH_SIZE);
+        break;
+    }
+    case KIND_SIZES:
+        add_sizes(object, field->name, value);
+        break;
+    case KIND_FILES:
+        add_files(object, field->name, value);
+        break;
+    }
+}
+
+char *message_encode(const struct message *message, size_t *length)
+{
+    struct json *object = json_object();
+    json_add_text(object, "type", messages[message->type].name);
+    for (const struct field *f = messages[message->type].fields; f->name; f++)
+        encode_field(object, f, (const char *)message + f->offset);
+    char *text = json_print(object);
+    json_free(object);
+    *length = strlen(text);
+    return text;
+}
+
+/* -- decoding: each returns whether the value is there, of the right kind and within its limits -- */
+
+static bool decode_size(const struct json *value, uint64_t *out)
+{
+    int64_t whole;
+    if (!json_as_whole(value, &whole) || whole < 0)
+        return false;
+    *out = (uint64_t)whole;
+    return true;
+}
+
+static bool decode_nsec(const struct json *value, uint32_t *out)
+{
+    uint64_t whole;
+    if (!decode_size(value, &whole) || whole > 999999999)
+        return false;
+    *out = (uint32_t)whole;
+    return true;
+}
+
+static bool decode_text(const struct json *value, char **out)
+{
+    const char *text = json_as_text(value);
+    if (!text || strlen(text) > LIMIT_TEXT)
+        return false;
+    *out = strdup(text);
+    return *out != NULL;
+}
+
+static bool decode_id(const struct json *value, char **out)
+{
+    const char *text = json_as_text(value);
+    return text && name_is_model_id(text) && decode_text(value, out);
+}
+
+static bool decode_path(const struct json *object, const char *key, char **out)
+{
+    *out = json_get_path(object, key);
+    if (*out && name_is_path(*out))
+        return true;
+    free(*out);
+    *out = NULL;
+    return false;
+}
+
+static bool decode_hashes(const struct json *value, struct block_hashes *out)
+{
+    const char *text = json_as_text(value);
+    size_t digits = text ? strlen(text) : 0;
+    if (digits == 0 || digits % (2 * HASH_SIZE) != 0 || digits / (2 * HASH_SIZE) > LIMIT_BATCH_HASHES)
+        return false;
+    out->count = digits / (2 * HASH_SIZE);
+    out->bytes = malloc(out->count * HASH_SIZE);
+    return out->bytes && json_as_hex(value, out->bytes, out->count * HASH_SIZE);
+}
+
+static bool decode_sizes(const struct json *value, struct size_list *out)
+{
+    size_t count = json_length(value);
+    if (!json_is_array(value) || count > LIMIT_BATCH_HASHES)
+        return false;
+    out->values = calloc(count + 1, sizeof *out->values);
+    if (!out->values)
+        return false;
+    for (const struct json *v = json_first(value); v; v = json_next(v))
+        if (!decode_size(v, &out->values[out->count++]))
+            return false;
+    return true;
+}
+
+static bool decode_file(const struct json *object, struct file_entry *file)
+{
+    const struct json *hash = json_get(object, "hash");
+    const struct json *from = json_get(object, "from");
+    memset(file, 0, sizeof *file);
+    if (!json_is_object(object) || !decode_size(json_get(object, "size"), &file->size) ||
+        !json_as_whole(json_get(object, "mtime"), &file->mtime) ||
+        !decode_nsec(json_get(object, "nsec"), &file->nsec))
+        return false;
+    if (hash && !json_as_hex(hash, file->hash, HASH_SIZE))
+        return false;
+    if (json_get(object, "source") && !decode_size(json_get(object, "source"), &file->source))
+        return false;
+    file->has_hash = hash != NULL;
+    if (from) {
+        const char *word = json_as_text(from);
+        file->from = word ? file_from_parse(word) : FROM_NONE;
+        if (file->from == FROM_NONE)
+            return false;
+    }
+    return decode_path(object, "path", &file->path);
+}
+
+static bool decode_files(const struct json *value, struct listing *out)
+{
+    size_t count = json_length(value);
+    if (count == 0 || count > LIMIT_BATCH_FILES)
+        return false;
+    for (const struct json *v = json_first(value); v; v = json_next(v)) {
+        struct file_entry file;
+        if (!decode_file(v, &file))
+            return false;
+        listing_add(out, &file);
+        free(file.path);
+    }
+    return true;
+}
+
+static bool decode_field(const struct json *object, const struct field *field, void *out)
+{
+    const struct json *value = json_get(object, field->name);
+    switch (field->kind) {
+    case KIND_SIZE:
+        return decode_size(value, out);
+    case KIND_TIME:
+        return json_as_whole(value, out);
+    case KIND_NSEC:
+        return decode_nsec(value, out);
+    case KIND_FLAG:
+        return json_as_bool(value, out);
+    case KIND_TEXT:
+        return decode_text(value, out);
+    case KIND_ID:
+        return decode_id(value, out);
+    case KIND_PATH:
+        return decode_path(object, field->name, out) || (field->optional && !value);
+    case KIND_HASHES:
+        return decode_hashes(value, out);
+    case KIND_SIZES:
+        return decode_sizes(value, out);
+    case KIND_FILES:
+        return decode_files(value, out);
+    }
+    return false;
+}
+
+static int type_of(const struct json *object)
+{
+    const char *name = json_as_text(json_get(object, "type"));
+    for (int i = 0; name && i < MESSAGE_TYPE_COUNT; i++)
+        if (strcmp(messages[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+int message_decode(struct message *message, const char *text, size_t length, struct error *err)
+{
+    memset(message, 0, sizeof *message);
+    struct json *object = json_parse(text, length, LIMIT_JSON_DEPTH);
+    int type = json_is_object(object) ? type_of(object) : -1;
+    if (type < 0) {
+        json_free(object);
+        return error_set(err, ERROR_PROTOCOL, "a control message is no known message");
+    }
+    message->type = (enum message_type)type;
+    int result = 0;
+    for (const struct field *f = messages[type].fields; result == 0 && f->name; f++)
+        if (!decode_field(object, f, (char *)message + f->offset))
+            result =
+                error_set(err, ERROR_PROTOCOL, "field '%s' of message '%s' is missing or outside its limits",
+                          f->name, messages[type].name);
+    json_free(object);
+    if (result < 0)
+        message_release(message);
+    return result;
+}
+
+static void release_field(const struct field *field, void *value)
+{
+    switch (field->kind) {
+    case KIND_TEXT:
+    case KIND_ID:
+    case KIND_PATH:
+        free(*(char **)value);
+        break;
+    case KIND_HASHES:
+        free(((struct block_hashes *)value)->bytes);
+        break;
+    case KIND_SIZES:
+        free(((struct size_list *)value)->values);
+        break;
+    case KIND_FILES:
+        listing_release(value);
+        break;
+    case KIND_SIZE:
+    case KIND_TIME:
+    case KIND_NSEC:
+    case KIND_FLAG:
+        break;
+    }
+}
+
+void message_release(struct message *message)
+{
+    for (const struct field *f = messages[message->type].fields; f->name; f++)
+        release_field(f, (char *)message + f->offset);
+    memset(message, 0, sizeof *message);
+}

@@ -1,0 +1,125 @@
+/* Control messages: typed structs on this side, JSON text on the wire (docs/protocol.md, sections 4 and 5).
+ *
+ * Sending: fill a struct message (its pointers are borrowed), message_encode() it, send frame header and
+ * text. Receiving: message_decode() a checked frame's text; use the member named after the type;
+ * message_release() it. A decoded message has been held against every limit of the page: ids and paths are
+ * valid, numbers are in range, required members are there. A decoded message owns its pointers; take one by
+ * setting it to NULL. Pure: no sockets, any thread. */
+#ifndef PROTO_MESSAGE_H
+#define PROTO_MESSAGE_H
+
+#include "proto/error.h"
+#include "proto/listing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum message_type {
+    MESSAGE_ALIVE,
+    /* requests */
+    MESSAGE_LIST,
+    MESSAGE_INFO,
+    MESSAGE_REMOVE,
+    MESSAGE_VERIFY,
+    MESSAGE_PUSH,
+    MESSAGE_PULL,
+    /* answers */
+    MESSAGE_ERROR,
+    MESSAGE_END,
+    MESSAGE_MODEL,
+    MESSAGE_PROGRESS,
+    MESSAGE_CHECKED,
+    /* transfers */
+    MESSAGE_FILES,
+    MESSAGE_LISTED,
+    MESSAGE_STAGED,
+    MESSAGE_PLAN,
+    MESSAGE_GO,
+    MESSAGE_READY,
+    MESSAGE_COMMIT,
+    MESSAGE_PUBLISHED,
+    MESSAGE_HASHES,
+    MESSAGE_BLOCKS,
+    MESSAGE_DONE,
+    MESSAGE_TYPE_COUNT
+};
+
+struct block_hashes {
+    uint8_t *bytes; /* count × HASH_SIZE */
+    size_t count;
+};
+
+struct size_list {
+    uint64_t *values;
+    size_t count;
+};
+
+struct message_model {
+    char *name;
+    uint64_t bytes, files;
+    int64_t mtime;
+    uint32_t nsec;
+    char *state; /* "complete" or "incomplete" */
+    uint64_t present, warnings;
+};
+
+struct message {
+    enum message_type type;
+    union {
+        struct {
+            char *model;
+        } request; /* INFO, REMOVE, VERIFY, PUSH, PULL */
+        struct {
+            char *code, *message, *path; /* path may be NULL */
+        } error;
+        struct message_model model;
+        struct {
+            uint64_t bytes, total;
+        } progress;
+        struct {
+            char *path;
+            bool ok;
+            struct size_list bad;
+        } checked;
+        struct listing files;
+        struct {
+            char *path;
+            uint64_t size;
+            int64_t mtime;
+            uint32_t nsec;
+            uint64_t source, first;
+            struct block_hashes hashes;
+        } staged;
+        struct {
+            uint64_t files, bytes;
+            bool add;
+        } plan;
+        struct {
+            uint64_t streams;
+        } ready;
+        struct {
+            uint64_t files, bytes;
+            bool durable;
+        } published;
+        struct {
+            uint64_t file;
+        } hashes;
+        struct {
+            uint64_t file, first;
+            struct block_hashes hashes;
+        } blocks;
+    } u;
+};
+
+/* The JSON text of a message; free() it. *length is at most LIMIT_FRAME: the caller keeps batches small. */
+char *message_encode(const struct message *message, size_t *length);
+
+/* ERROR_PROTOCOL, naming type and field. On failure nothing needs to be released. */
+int message_decode(struct message *message, const char *text, size_t length, struct error *err);
+
+void message_release(struct message *message);
+
+const char *message_type_name(enum message_type type);
+
+#endif
