@@ -1,0 +1,20 @@
+/* Monotonic time. Ages and time-outs never look at the wall clock, which jumps and differs between hosts. */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t clock_ms(void)
+{
+    return clock_ns() / 1000000u;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* No path from a peer is ever handed to the kernel without a fence around the root. */
+#include "common/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_bool lacks_openat2;
+
+/* Opens the next folder of a walk by hand; closes `dir` unless it is `root`. */
+static int step_into(int root, int dir, const char *part, size_t length)
+{
+    char name[NAME_MAX + 1];
+    int next = -1;
+    if (length > NAME_MAX) {
+        errno = ENAMETOOLONG;
+    } else {
+        memcpy(name, part, length);
+        name[length] = '\0';
+        next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    int saved = errno;
+    if (dir != root)
+        (void)close(dir);
+    errno = saved;
+    return next;
+}
+
+static int open_by_hand(int root, const char *path, int flags, mode_t mode)
+{
+    const char *slash;
+    int dir = root;
+    while ((slash = strchr(path, '/')) != NULL) {
+        dir = step_into(root, dir, path, (size_t)(slash - path));
+        if (dir < 0)
+            return -1;
+        path = slash + 1;
+    }
+    int fd = openat(dir, path, flags, mode);
+    int saved = errno;
+    if (dir != root)
+        (void)close(dir);
+    errno = saved;
+    return fd;
+}
+
+int path_open(int root, const char *path, int flags, mode_t mode)
+{
+    flags |= O_CLOEXEC | O_NOFOLLOW;
+    while (!lacks_openat2) {
+        struct open_how how = {.flags = (unsigned)flags,
+                               .mode = flags & O_CREAT ? mode : 0,
+                               .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+        if (fd >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOSYS))
+            return fd;
+        if (errno == ENOSYS)
+            lacks_openat2 = true;
+    }
+    return open_by_hand(root, path, flags, mode);
+}
+
+int path_open_parent(int root, const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    if (!slash) {
+        *name = path;
+        return openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    *name = slash + 1;
+    if ((size_t)(slash - path) >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    return path_open(root, folder, O_RDONLY | O_DIRECTORY, 0);
+}
+
+int path_make_dir(int dir, const char *name)
+{
+    /* Twice, for a racing removal of empty folders may come between. */
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
+            return -1;
+        int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+    }
+    return -1;
+}
+
+int path_make_parents(int root, const char *path)
+{
+    const char *slash;
+    int dir = root;
+    while ((slash = strchr(path, '/')) != NULL) {
+        char name[NAME_MAX + 1];
+        size_t length = (size_t)(slash - path);
+        int next = -1;
+        if (length > NAME_MAX) {
+            errno = ENAMETOOLONG;
+        } else {
+            memcpy(name, path, length);
+            name[length] = '\0';
+            next = path_make_dir(dir, name);
+        }
+        int saved = errno;
+        if (dir != root)
+            (void)close(dir);
+        errno = saved;
+        if (next < 0)
+            return -1;
+        dir = next;
+        path = slash + 1;
+    }
+    if (dir != root)
+        (void)close(dir);
+    return 0;
+}
+
+int path_stat(int root, const char *path, struct stat *st)
+{
+    const char *name;
+    int dir = path_open_parent(root, path, &name);
+    if (dir < 0)
+        return -1;
+    int result = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
+    int saved = errno;
+    (void)close(dir);
+    errno = saved;
+    return result;
+}
+
+static int remove_entries(int fd)
+{
+    DIR *stream = fdopendir(fd); /* takes fd */
+    if (!stream) {
+        (void)close(fd);
+        return -1;
+    }
+    int result = 0;
+    struct dirent *entry;
+    while (result == 0 && (entry = readdir(stream)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = path_remove_tree(dirfd(stream), entry->d_name);
+    int saved = errno;
+    (void)closedir(stream);
+    errno = saved;
+    return result;
+}
+
+int path_remove_tree(int dir, const char *name)
+{
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -1;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || remove_entries(fd) < 0)
+        return -1;
+    return unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+void path_prune_parents(int root, const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length = strnlen(path, sizeof folder - 1);
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
+        *slash = '\0';
+        const char *name;
+        int parent = path_open_parent(root, folder, &name);
+        if (parent < 0)
+            return;
+        int result = unlinkat(parent, name, AT_REMOVEDIR);
+        (void)close(parent);
+        if (result < 0)
+            return;
+    }
+}
