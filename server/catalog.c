@@ -1,0 +1,222 @@
+/* Which models there are. A published model is known by the first line of its manifest; one that came by
+ * other means is counted by a walk; one that is still on its way in, by plan and journal. */
+#include "common/fdio.h"
+#include "common/journal.h"
+#include "common/junk.h"
+#include "common/path.h"
+#include "common/walk.h"
+#include "proto/json.h"
+#include "proto/name.h"
+#include "server/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ids {
+    char **list;
+    size_t count;
+};
+
+static void add_id(struct ids *ids, const char *namespace, const char *model)
+{
+    if ((ids->count & (ids->count - 1)) == 0) {
+        ids->list = realloc(ids->list, (ids->count ? 2 * ids->count : 1) * sizeof *ids->list);
+        if (!ids->list)
+            abort();
+    }
+    if (asprintf(&ids->list[ids->count++], "%s/%s", namespace, model) < 0)
+        abort();
+}
+
+/* Calls back for each folder in `dir` that can be a part of a model id. */
+static int each_folder(int dir, void (*call)(void *context, int dir, const char *name), void *context)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    struct stat st;
+    if (!stream) {
+        fdio_drop(&copy);
+        return -1;
+    }
+    while ((errno = 0, entry = readdir(stream)) != NULL)
+        if (name_is_id_part(entry->d_name, strlen(entry->d_name)) &&
+            fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+            call(context, dir, entry->d_name);
+    int saved = errno;
+    (void)closedir(stream);
+    errno = saved;
+    return saved == 0 ? 0 : -1;
+}
+
+struct collecting {
+    struct ids *ids;
+    const char *namespace;
+};
+
+static void collect_model(void *context, int dir, const char *name)
+{
+    (void)dir;
+    struct collecting *collecting = context;
+    add_id(collecting->ids, collecting->namespace, name);
+}
+
+static void collect_namespace(void *context, int dir, const char *name)
+{
+    struct collecting inner = {context, name};
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        (void)each_folder(fd, collect_model, &inner);
+    fdio_drop(&fd);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* -- one model -- */
+
+static enum walk_step count_entry(void *context, const struct walk_entry *entry, struct error *err)
+{
+    (void)err;
+    struct message_model *model = context;
+    if (junk_is(entry->name, entry->path))
+        return WALK_SKIP;
+    if (entry->kind == WALK_FILE) {
+        model->files++;
+        model->bytes += (uint64_t)entry->st.st_size;
+        if (entry->st.st_mtim.tv_sec > model->mtime) {
+            model->mtime = entry->st.st_mtim.tv_sec;
+            model->nsec = (uint32_t)entry->st.st_mtim.tv_nsec;
+        }
+    } else if (entry->kind != WALK_FOLDER) {
+        model->warnings++;
+    }
+    return WALK_ON;
+}
+
+static bool take_manifest(const struct store *store, const char *id, struct message_model *model)
+{
+    struct manifest_summary summary;
+    struct error ignored;
+    uint64_t generation;
+    int meta = store_open_meta(store, id, false);
+    bool found = meta >= 0 && manifest_generations(meta, &generation, 1) == 1 &&
+                 manifest_load_summary(&summary, meta, generation, &ignored) == 0;
+    fdio_drop(&meta);
+    if (found) {
+        model->files = summary.files;
+        model->bytes = summary.bytes;
+        model->mtime = summary.mtime;
+        model->nsec = summary.nsec;
+    }
+    return found;
+}
+
+static bool describe_live(const struct store *store, const char *id, struct message_model *model)
+{
+    struct error ignored;
+    int live = store_open_live(store, id);
+    if (live < 0)
+        return false;
+    if (!take_manifest(store, id, model))
+        (void)walk_tree(live, false, count_entry, model, &ignored);
+    fdio_drop(&live);
+    model->state = (char *)"complete";
+    model->present = model->bytes;
+    return true;
+}
+
+/* Bytes of the blocks that the journal vouches for. */
+static uint64_t staged_bytes(int folder)
+{
+    struct journal_state state;
+    uint64_t bytes = 0;
+    journal_load(&state, folder);
+    for (size_t i = 0; i < state.count; i++)
+        for (uint64_t b = 0; b < state.files[i].blocks; b++)
+            if (state.files[i].present[b])
+                bytes += block_length(state.files[i].entry.size, b);
+    journal_state_release(&state);
+    return bytes;
+}
+
+static bool read_plan(int folder, struct message_model *model)
+{
+    char text[256];
+    int fd = openat(folder, "plan.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof text);
+    fdio_drop(&fd);
+    struct json *plan = n > 0 ? json_parse(text, (size_t)n, 1) : NULL;
+    int64_t files = 0, bytes = 0, mtime = 0;
+    bool good = json_is_object(plan) && json_as_whole(json_get(plan, "files"), &files) &&
+                json_as_whole(json_get(plan, "bytes"), &bytes) &&
+                json_as_whole(json_get(plan, "mtime"), &mtime) && files >= 0 && bytes >= 0;
+    json_free(plan);
+    model->files = (uint64_t)files;
+    model->bytes = (uint64_t)bytes;
+    model->mtime = mtime;
+    return good;
+}
+
+static bool describe_staged(const struct store *store, const char *id, struct message_model *model)
+{
+    int folder = path_open(store->staging, id, O_RDONLY | O_DIRECTORY, 0);
+    bool found = folder >= 0 && read_plan(folder, model);
+    if (found) {
+        model->present = staged_bytes(folder);
+        if (model->present > model->bytes)
+            model->present = model->bytes;
+        model->state = (char *)"incomplete";
+    }
+    fdio_drop(&folder);
+    return found;
+}
+
+static bool describe(const struct store *store, const char *id, store_visitor *add, void *context)
+{
+    struct message_model model = {.name = (char *)id};
+    if (!describe_live(store, id, &model)) {
+        model = (struct message_model){.name = (char *)id};
+        if (!describe_staged(store, id, &model))
+            return false;
+    }
+    add(context, &model);
+    return true;
+}
+
+int store_describe(const struct store *store, const char *id, store_visitor *add, void *context,
+                   struct error *err)
+{
+    if (!describe(store, id, add, context))
+        return error_set(err, ERROR_NO_MODEL, "there is no model '%s'", id);
+    return 0;
+}
+
+int store_list(const struct store *store, store_visitor *add, void *context, struct error *err)
+{
+    struct ids ids = {0};
+    int result = each_folder(store->root, collect_namespace, &ids);
+    if (result == 0)
+        result = each_folder(store->staging, collect_namespace, &ids);
+    if (result < 0)
+        error_set_sys(err, ERROR_FAILED, errno, "cannot read the root");
+    qsort(ids.list, ids.count, sizeof *ids.list, compare_ids);
+    for (size_t i = 0; i < ids.count; i++) {
+        if (result == 0 && (i == 0 || strcmp(ids.list[i], ids.list[i - 1]) != 0))
+            (void)describe(store, ids.list[i], add, context);
+        if (i > 0)
+            free(ids.list[i - 1]);
+    }
+    if (ids.count > 0)
+        free(ids.list[ids.count - 1]);
+    free(ids.list);
+    return result;
+}

@@ -1,0 +1,39 @@
+/* mstored: options, then server_run(). */
+#include "common/log.h"
+#include "proto/error.h"
+#include "server/config.h"
+#include "server/server.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+/* Threads of libuv's pool: requests at work at a time (listing, preparing, flushing, verifying). They mostly
+ * wait for disks. */
+#define POOL_THREADS "16"
+
+int main(int argc, char **argv)
+{
+    struct config config;
+    struct error err;
+    log_open("mstored", LOG_INFO);
+    if (config_parse(&config, argc, argv, &err) < 0) {
+        log_error("%s", err.text);
+        return error_exit_status(err.code);
+    }
+    if (config.help || config.version) {
+        config.help ? config_print_help(stdout) : config_print_version(stdout);
+        config_release(&config);
+        return 0;
+    }
+    log_open("mstored", config.log_level);
+    (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
+    (void)setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
+    if (sodium_init() < 0) {
+        log_error("cannot start the random number generator");
+        return 1;
+    }
+    int status = server_run(&config);
+    config_release(&config);
+    return status;
+}

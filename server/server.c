@@ -1,0 +1,158 @@
+/* The life of the daemon: open the store, listen, say so, serve, and on SIGTERM let every session record what
+ * it has. */
+#include "server/server.h"
+
+#include "common/log.h"
+#include "server/listener.h"
+#include "server/notify.h"
+#include "server/session.h"
+#include "server/transfer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The trash waits for pins of this and other daemons, so it is looked at now and then without cause. */
+#define SWEEP_EVERY_MS 60000
+#define SWEEP_SOON_MS  100
+
+static void on_stream_mail(void *context, struct mail *mail)
+{
+    (void)context;
+    transfer_on_mail(mail);
+}
+
+/* -- sweeping -- */
+
+static void on_sweep_work(uv_work_t *work)
+{
+    struct server *server = work->data;
+    store_sweep(&server->store, server->config->staging_days, &server->stopping);
+}
+
+static void on_sweep_done(uv_work_t *work, int status)
+{
+    (void)status;
+    ((struct server *)work->data)->sweeping = false;
+}
+
+static void on_sweep_time(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    if (server->sweeping || atomic_load(&server->stopping))
+        return;
+    server->sweeping = true;
+    server->sweep_work.data = server;
+    if (uv_queue_work(&server->loop, &server->sweep_work, on_sweep_work, on_sweep_done) != 0)
+        server->sweeping = false;
+}
+
+void server_want_sweep(struct server *server)
+{
+    if (!atomic_load(&server->stopping) && !server->config->read_only)
+        (void)uv_timer_start(&server->sweep_timer, on_sweep_time, SWEEP_SOON_MS, SWEEP_EVERY_MS);
+}
+
+/* -- the end -- */
+
+/* When the last session is gone, no thread can post any more, and the loop runs out of handles. */
+static void maybe_finish(struct server *server)
+{
+    if (atomic_load(&server->stopping) && server->session_count == 0 && server->mailbox)
+        mailbox_close(&server->mailbox);
+}
+
+void server_on_session_gone(struct server *server)
+{
+    server->session_count--;
+    maybe_finish(server);
+}
+
+void server_on_stream_ended(struct server *server)
+{
+    server->streams--;
+    for (struct session *s = server->sessions; s; s = session_next(s))
+        if (session_admit_waiting(s))
+            return;
+}
+
+static void stop(struct server *server)
+{
+    atomic_store(&server->stopping, true);
+    notify_systemd("STOPPING=1");
+    if (server->listener)
+        listener_close(server->listener);
+    server->listener = NULL;
+    uv_close((uv_handle_t *)&server->sweep_timer, NULL);
+    for (struct session *s = server->sessions, *next; s; s = next) {
+        next = session_next(s);
+        session_close(s, "the daemon ends");
+    }
+    uv_unref((uv_handle_t *)&server->on_term);
+    uv_unref((uv_handle_t *)&server->on_int);
+    maybe_finish(server);
+}
+
+/* The second one ends it at once: what was recorded up to a second ago is kept anyway. */
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct server *server = handle->data;
+    if (atomic_load(&server->stopping))
+        _exit(128 + number);
+    log_info("ends by signal %d", number);
+    stop(server);
+}
+
+static int start(struct server *server, struct hostport *ready, struct error *err)
+{
+    if (store_open(&server->store, server->config->root, err) < 0)
+        return -1;
+    (void)uv_signal_init(&server->loop, &server->on_term);
+    (void)uv_signal_init(&server->loop, &server->on_int);
+    (void)uv_timer_init(&server->loop, &server->sweep_timer);
+    server->on_term.data = server->on_int.data = server->sweep_timer.data = server;
+    (void)uv_signal_start(&server->on_term, on_signal, SIGTERM);
+    (void)uv_signal_start(&server->on_int, on_signal, SIGINT);
+    server->mailbox = mailbox_open(&server->loop, on_stream_mail, server);
+    return listener_open(server, ready, err);
+}
+
+static void close_signal_handles(struct server *server)
+{
+    uv_close((uv_handle_t *)&server->on_term, NULL);
+    uv_close((uv_handle_t *)&server->on_int, NULL);
+    (void)uv_run(&server->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&server->loop);
+}
+
+int server_run(const struct config *config)
+{
+    struct server server = {.config = config};
+    struct hostport ready;
+    struct error err = {0};
+    char name[HOSTPORT_TEXT_MAX];
+    if (uv_loop_init(&server.loop) != 0) {
+        log_error("cannot start the event loop");
+        return 1;
+    }
+    int result = start(&server, &ready, &err);
+    if (result < 0) {
+        log_error("%s", err.text);
+        if (server.mailbox)
+            stop(&server);
+    } else {
+        (void)printf("mstored ready %s\n", hostport_format(name, &ready));
+        (void)fflush(stdout);
+        notify_systemd("READY=1");
+        server_want_sweep(&server);
+    }
+    if (server.mailbox || result == 0)
+        (void)uv_run(&server.loop, UV_RUN_DEFAULT);
+    if (result == 0 || server.on_term.data)
+        close_signal_handles(&server);
+    else
+        (void)uv_loop_close(&server.loop);
+    store_close(&server.store);
+    return result < 0 ? error_exit_status(err.code) : 0;
+}

@@ -1,0 +1,46 @@
+/* The daemon: the loop, its listeners, its sessions, its end. main() calls server_run() and nothing else. */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include "common/mailbox.h"
+#include "server/config.h"
+#include "server/store.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+/* Control connections at a time; more are answered `busy`. */
+#define SERVER_MAX_SESSIONS 256
+/* Connections that have not said hello yet. */
+#define SERVER_MAX_GREETINGS 1024
+
+struct session;
+struct listener;
+
+struct server {
+    uv_loop_t loop;
+    const struct config *config;
+    struct store store;
+    struct mailbox *mailbox; /* ends of stream threads */
+    struct listener *listener;
+    struct session *sessions; /* linked by session.c */
+    unsigned session_count;
+    unsigned streams; /* slots in use, over all sessions */
+    uv_signal_t on_term, on_int;
+    uv_timer_t sweep_timer;
+    uv_work_t sweep_work;
+    bool sweeping;
+    atomic_bool stopping;
+};
+
+/* Serves until SIGTERM or SIGINT. Returns the exit status. */
+int server_run(const struct config *config);
+
+/* The trash has something: sweep soon. */
+void server_want_sweep(struct server *server);
+
+/* Called by sessions: one is gone, a stream slot is free. */
+void server_on_session_gone(struct server *server);
+void server_on_stream_ended(struct server *server);
+
+#endif
