@@ -1,0 +1,72 @@
+/* The control connection, seen from the client: requests out, messages in, and the loop that keeps it alive.
+ *
+ *   control_open() … control_send() … control_next() …   control_close()
+ *
+ * Every wait runs the loop: `alive` goes out every two seconds, and the wait ends when a signal came, when
+ * the server was silent for the time-out, or when the connection is lost. Errors that the server sends become
+ * errors here, with their own code. After a failure nothing but control_close() makes sense.
+ *
+ * Threads: one, which runs the loop. Long work of the client's own goes through control_work(), so that the
+ * loop runs on. */
+#ifndef CLIENT_CONTROL_H
+#define CLIENT_CONTROL_H
+
+#include "common/hostport.h"
+#include "proto/error.h"
+#include "proto/hello.h"
+#include "proto/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct control {
+    uv_loop_t loop;
+    int fd;
+    struct hostport server;
+    unsigned timeout_s;
+    uint8_t session[SESSION_ID_SIZE];
+    unsigned max_streams;
+
+    uv_poll_t poll, interrupt;
+    uv_timer_t tick;
+    uint8_t *input;
+    size_t input_used, input_capacity;
+    uint64_t last_life_ms, last_sent_ms;
+    struct error error; /* why it is over; ERROR_NONE while it works */
+};
+
+/* Connects and says hello. ERROR_CONNECT, ERROR_NOT_MSTORE, ERROR_VERSION, ERROR_REFUSED … */
+int control_open(struct control *control, const struct hostport *server, unsigned timeout_s,
+                 struct error *err);
+void control_close(struct control *control);
+
+int control_send(struct control *control, const struct message *message, struct error *err);
+int control_send_simple(struct control *control, enum message_type type, struct error *err);
+/* A request that names a model. */
+int control_request(struct control *control, enum message_type type, const char *model, struct error *err);
+
+/* The next message that is not `alive`; release it. An `error` message fails with its code. */
+int control_next(struct control *control, struct message *message, struct error *err);
+
+/* The same without waiting: 1 there was one, 0 none, -1 failure. */
+int control_poll(struct control *control, struct message *message, struct error *err);
+
+/* Waits for something to happen on the loop: a message, a mail, a timer. -1 when the connection or the user
+ * is through. */
+int control_wait(struct control *control, struct error *err);
+
+/* Data connections have moved bytes: a sign of life. */
+void control_note_life(struct control *control);
+
+/* Runs `work` in a thread while the loop runs. `work` should look at interrupt_is_set(). */
+int control_work(struct control *control, void (*work)(void *context), void *context, struct error *err);
+
+/* "the message 'x' is out of place": for requests that got what they did not expect. */
+int control_unexpected(const struct message *message, struct error *err);
+
+/* The hello of a data connection on a fresh socket; waits for a free slot if told to. -1 when it is refused
+ * or lost. */
+int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], unsigned number, struct error *err);
+
+#endif

@@ -1,0 +1,109 @@
+/* info: one model with its files. */
+#include "client/commands.h"
+#include "client/control.h"
+#include "client/model_text.h"
+#include "client/output.h"
+
+#include "common/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct info {
+    struct json *result, *files; /* with --json */
+};
+
+static void print_head(const struct message_model *model)
+{
+    char bytes[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX], state[MODEL_STATE_MAX];
+    (void)printf("name      %s\nsize      %s (%" PRIu64 " bytes)\nfiles     %" PRIu64
+                 "\nmodified  %s\nstate     %s\n",
+                 model->name, units_format_bytes(bytes, model->bytes), model->bytes, model->files,
+                 units_format_time(time, model->mtime, model->nsec), model_state_text(model, state));
+}
+
+static void hash_text(const struct file_entry *file, char out[2 * HASH_SIZE + 1])
+{
+    (void)snprintf(out, 2 * HASH_SIZE + 1, "-");
+    for (int i = 0; file->has_hash && i < HASH_SIZE; i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", file->hash[i]);
+}
+
+static void print_file(const struct file_entry *file)
+{
+    char hash[2 * HASH_SIZE + 1];
+    hash_text(file, hash);
+    (void)printf("%16" PRIu64 "  %-32s  ", file->size, hash);
+    output_text(file->path);
+    (void)printf("\n");
+}
+
+static void add_file(struct json *files, const struct file_entry *file)
+{
+    char time[UNITS_TEXT_MAX];
+    struct json *object = json_add(files, NULL, json_object());
+    json_add_path(object, "path", file->path, true);
+    json_add_size(object, "bytes", file->size);
+    json_add_text(object, "modified", units_format_time(time, file->mtime, file->nsec));
+    if (file->has_hash)
+        json_add_hex(object, "hash", file->hash, HASH_SIZE);
+    else
+        json_add_null(object, "hash");
+}
+
+static void take_model(struct info *info, const struct message_model *model)
+{
+    if (!info->result) {
+        print_head(model);
+        return;
+    }
+    model_add_json(info->result, model, false);
+    info->files = json_add(info->result, "files", json_array());
+}
+
+static void take_files(struct info *info, const struct listing *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (info->files)
+            add_file(info->files, &files->files[i]);
+        else
+            print_file(&files->files[i]);
+}
+
+static int read_info(struct control *control, struct info *info, struct error *err)
+{
+    for (bool has_model = false;;) {
+        struct message message;
+        if (control_next(control, &message, err) < 0)
+            return -1;
+        enum message_type type = message.type;
+        bool good = true;
+        if (type == MESSAGE_MODEL && !has_model) {
+            take_model(info, &message.u.model);
+            has_model = true;
+        } else if (type == MESSAGE_FILES && has_model) {
+            take_files(info, &message.u.files);
+        } else if (type != MESSAGE_END || !has_model) {
+            good = false;
+            (void)control_unexpected(&message, err);
+        }
+        message_release(&message);
+        if (!good)
+            return -1;
+        if (type == MESSAGE_END)
+            return 0;
+    }
+}
+
+int command_info(const struct options *options)
+{
+    struct control control;
+    struct error err = {0};
+    struct info info = {.result = options->json ? json_object() : NULL};
+    if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+        if (control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0)
+            (void)read_info(&control, &info, &err);
+        control_close(&control);
+    }
+    return output_finish(options, info.result, &err);
+}

@@ -1,0 +1,34 @@
+/* mstore: options, then one of the commands. */
+#include "client/commands.h"
+#include "client/interrupt.h"
+#include "client/options.h"
+#include "client/output.h"
+#include "common/log.h"
+
+#include <signal.h>
+#include <string.h>
+
+static int (*const commands[COMMAND_COUNT])(const struct options *) = {
+    [COMMAND_PUSH] = command_push, [COMMAND_PULL] = command_pull, [COMMAND_LS] = command_list,
+    [COMMAND_INFO] = command_info, [COMMAND_RM] = command_remove, [COMMAND_VERIFY] = command_verify,
+};
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err = {0};
+    int status;
+    memset(&options, 0, sizeof options);
+    if (options_parse(&options, argc, argv, &err) < 0 || interrupt_install(&err) < 0)
+        return output_finish(&options, NULL, &err);
+    (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
+    log_open("mstore", options.verbose ? LOG_DEBUG : LOG_WARN);
+    if (options.help || options.version) {
+        options.help ? options_print_help(stdout, options.command) : options_print_version(stdout);
+        status = output_flush(&err) < 0 ? error_exit_status(err.code) : 0;
+    } else {
+        status = commands[options.command](&options);
+    }
+    options_release(&options);
+    return status;
+}

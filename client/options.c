@@ -1,0 +1,401 @@
+/* The client's options: the table of options, the table of commands, and the checks that need nothing
+ * but the command line itself.
+ *
+ * Each row of the tables says all that is known of an option or command, so that parsing, help and the
+ * man-page test cannot disagree. */
+#include "client/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "proto/name.h"
+#include "proto/version.h"
+
+#define PROGRAM       "mstore"
+#define HELP_MODEL    "NS/MODEL"
+#define ARGUMENTS_ANY SIZE_MAX
+
+enum option_id {
+    OPTION_SERVER,
+    OPTION_STREAMS,
+    OPTION_INCLUDE,
+    OPTION_EXCLUDE,
+    OPTION_ALL,
+    OPTION_IO,
+    OPTION_CHECKSUM,
+    OPTION_DRY_RUN,
+    OPTION_ADD,
+    OPTION_YES,
+    OPTION_TIMEOUT,
+    OPTION_RETRIES,
+    OPTION_PROGRESS,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
+
+/* Sets of commands. */
+#define PUSH     (1u << COMMAND_PUSH)
+#define PULL     (1u << COMMAND_PULL)
+#define RM       (1u << COMMAND_RM)
+#define VERIFY   (1u << COMMAND_VERIFY)
+#define TRANSFER (PUSH | PULL)
+#define ALL      ((1u << COMMAND_COUNT) - 1)
+
+static const char *const progress_names[] = {
+    [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",   [PROGRESS_PLAIN] = "plain",
+    [PROGRESS_JSON] = "json", [PROGRESS_NONE] = "none", NULL,
+};
+
+static const struct optparse_option table[] = {
+    {OPTION_SERVER, 's', "server", "HOST[:PORT]", "the daemon to talk to (127.0.0.1:7420)", .commands = ALL,
+     .in_environment = true, .in_file = true},
+    {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER, .min = 1,
+     .max = 64},
+    {OPTION_INCLUDE, 0, "include", "GLOB", "move only files that match; repeatable", .commands = TRANSFER,
+     .repeatable = true},
+    {OPTION_EXCLUDE, 0, "exclude", "GLOB", "move no files that match; repeatable", .commands = TRANSFER,
+     .repeatable = true},
+    {OPTION_ALL, 0, "all", NULL, "also what is left out by default (.git, .cache/huggingface, ...)",
+     .commands = TRANSFER},
+    {OPTION_IO, 0, "io", "MODE", "how files are written: auto, buffered or direct (auto)", .commands = PULL,
+     .choices = io_mode_names},
+    {OPTION_CHECKSUM, 0, "checksum", NULL, "decide what is already there by content, not by size and time",
+     .commands = TRANSFER},
+    {OPTION_DRY_RUN, 0, "dry-run", NULL, "say what would move, and how much; move nothing",
+     .commands = TRANSFER},
+    {OPTION_ADD, 0, "add", NULL, "keep the stored files that the source lacks", .commands = PUSH},
+    {OPTION_YES, 'y', "yes", NULL, "remove without asking", .commands = RM},
+    {OPTION_TIMEOUT, 0, "timeout", "SECONDS", "silence after which a link is given up, 1 to 3600 (60)",
+     .commands = ALL, .min = 1, .max = 3600},
+    {OPTION_RETRIES, 0, "retries", "N", "how often a lost link is tried again, 0 to 1000 (5)",
+     .commands = ALL, .min = 0, .max = 1000},
+    {OPTION_PROGRESS, 0, "progress", "MODE", "auto, bar, plain, json or none (auto)",
+     .commands = TRANSFER | VERIFY, .choices = progress_names},
+    {OPTION_JSON, 0, "json", NULL, "the result as one JSON object on standard output", .commands = ALL},
+    {OPTION_QUIET, 'q', "quiet", NULL, "errors only", .commands = ALL},
+    {OPTION_VERBOSE, 'v', "verbose", NULL, "say more; repeatable", .commands = ALL, .repeatable = true},
+    {OPTION_HELP, 'h', "help", NULL, "this text, or a command's", .commands = ALL, .repeatable = true},
+    {OPTION_VERSION, 0, "version", NULL, "the version", .commands = ALL, .repeatable = true},
+};
+
+struct command_row {
+    const char *name;
+    const char *synopsis;
+    const char *help;
+    size_t min, max;                 /* number of arguments */
+    size_t first_model, model_count; /* which of them are model ids */
+};
+
+static const struct command_row commands[COMMAND_COUNT] = {
+    [COMMAND_PUSH] = {"push", "SRC NS/MODEL", "store a folder or a file as a model, replacing it as a whole",
+                      2, 2, 1, 1},
+    [COMMAND_PULL] = {"pull", "NS/MODEL DST", "fetch a model into a folder, complete and verified", 2, 2, 0,
+                      1},
+    [COMMAND_LS] = {"ls", "[GLOB]", "list models: size, files, age, state", 0, 1, 0, 0},
+    [COMMAND_INFO] = {"info", "NS/MODEL", "show a model's files, sizes, hashes and headers", 1, 1, 0, 1},
+    [COMMAND_RM] = {"rm", "NS/MODEL...", "remove models, and what unfinished pushes left of them", 1,
+                    ARGUMENTS_ANY, 0, ARGUMENTS_ANY},
+    [COMMAND_VERIFY] = {"verify", "NS/MODEL [DIR]",
+                        "check the stored copy, or a local one, against the hashes", 1, 2, 0, 1},
+};
+
+/* The names by command number, as the parser wants them; COMMAND_NONE has one that no word equals. */
+static const char *const command_names[] = {
+    [COMMAND_NONE] = "",     [COMMAND_PUSH] = "push", [COMMAND_PULL] = "pull",     [COMMAND_LS] = "ls",
+    [COMMAND_INFO] = "info", [COMMAND_RM] = "rm",     [COMMAND_VERIFY] = "verify", NULL,
+};
+
+/* ---- values ---- */
+
+static int set_server(struct options *options, const char *value, struct error *err)
+{
+    if (hostport_parse(&options->server, value, HOSTPORT_DEFAULT_PORT, err) < 0)
+        return -1;
+    if (options->server.port == 0)
+        return error_set(err, ERROR_USAGE, "'%s' has port 0: write the port on which mstored listens", value);
+    return 0;
+}
+
+static int set_pattern(struct optparse_list *list, const char *value, struct error *err)
+{
+    if (value[0] == '\0')
+        return error_set(err, ERROR_USAGE, "'' matches nothing: write a pattern such as '*.gguf'");
+    optparse_list_add(list, value);
+    return 0;
+}
+
+static int set_progress(struct options *options, const char *value, struct error *err)
+{
+    unsigned index;
+    if (optparse_choice(progress_names, value, &index, err) < 0)
+        return -1;
+    options->progress = (enum progress_mode)index;
+    return 0;
+}
+
+static int apply(void *target, const struct optparse_option *option, const char *value, struct error *err)
+{
+    struct options *o = target;
+    switch ((enum option_id)option->id) {
+    case OPTION_SERVER:
+        return set_server(o, value, err);
+    case OPTION_STREAMS:
+        return optparse_number(option, value, &o->streams, err);
+    case OPTION_INCLUDE:
+        return set_pattern(&o->include, value, err);
+    case OPTION_EXCLUDE:
+        return set_pattern(&o->exclude, value, err);
+    case OPTION_ALL:
+        return optparse_flag(value, &o->all, err);
+    case OPTION_IO:
+        return io_mode_parse(value, &o->io, err);
+    case OPTION_CHECKSUM:
+        return optparse_flag(value, &o->checksum, err);
+    case OPTION_DRY_RUN:
+        return optparse_flag(value, &o->dry_run, err);
+    case OPTION_ADD:
+        return optparse_flag(value, &o->add, err);
+    case OPTION_YES:
+        return optparse_flag(value, &o->yes, err);
+    case OPTION_TIMEOUT:
+        return optparse_number(option, value, &o->timeout_s, err);
+    case OPTION_RETRIES:
+        return optparse_number(option, value, &o->retries, err);
+    case OPTION_PROGRESS:
+        return set_progress(o, value, err);
+    case OPTION_JSON:
+        return optparse_flag(value, &o->json, err);
+    case OPTION_QUIET:
+        return optparse_flag(value, &o->quiet, err);
+    case OPTION_VERBOSE:
+        o->verbose++;
+        return 0;
+    case OPTION_HELP:
+        return optparse_flag(value, &o->help, err);
+    case OPTION_VERSION:
+        return optparse_flag(value, &o->version, err);
+    }
+    abort(); /* a row of the table without its case */
+}
+
+static const struct optparse_spec spec = {
+    .program = PROGRAM,
+    .environment_prefix = "MSTORE_",
+    .commands = command_names,
+    .options = table,
+    .option_count = sizeof table / sizeof table[0],
+    .apply = apply,
+};
+
+/* ---- command and its arguments ---- */
+
+static int find_command(enum command *command, const char *word, struct error *err)
+{
+    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i].name, word) == 0) {
+            *command = (enum command)i;
+            return 0;
+        }
+    }
+    const char *nearest = optparse_nearest(word, command_names + 1);
+    if (nearest != NULL)
+        return error_set(err, ERROR_USAGE, "unknown command '%s': did you mean '%s'?", word, nearest);
+    return error_set(err, ERROR_USAGE, "unknown command '%s': '" PROGRAM " --help' lists the commands", word);
+}
+
+static int check_count(const struct command_row *row, const struct optparse_list *arguments,
+                       struct error *err)
+{
+    if (arguments->count < row->min)
+        return error_set(err, ERROR_USAGE, "'%s' lacks an argument: write " PROGRAM " %s %s", row->name,
+                         row->name, row->synopsis);
+    if (arguments->count > row->max)
+        return error_set(err, ERROR_USAGE, "'%s' is one argument too many: write " PROGRAM " %s %s",
+                         arguments->items[row->max], row->name, row->synopsis);
+    return 0;
+}
+
+static bool is_existing_path(const char *path)
+{
+    struct stat unused;
+    return stat(path, &unused) == 0;
+}
+
+/* push and pull have the same two arguments in opposite order. */
+static int check_order(const struct options *options, struct error *err)
+{
+    const char *first = options->arguments.items[0];
+    const char *second = options->arguments.items[1];
+    if (options->command == COMMAND_PUSH && name_is_model_id(first) && !is_existing_path(first) &&
+        is_existing_path(second))
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is not a file or folder; did you mean: " PROGRAM " push '%s' '%s'?", first,
+                         second, first);
+    if (options->command == COMMAND_PULL && !name_is_model_id(first) && name_is_model_id(second))
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is not a model id; did you mean: " PROGRAM " pull '%s' '%s'?", first, second,
+                         first);
+    return 0;
+}
+
+static int check_arguments(const struct options *options, struct error *err)
+{
+    const struct command_row *row = &commands[options->command];
+    const struct optparse_list *arguments = &options->arguments;
+    if (check_count(row, arguments, err) < 0)
+        return -1;
+    for (size_t i = 0; i < arguments->count; i++)
+        if (arguments->items[i][0] == '\0')
+            return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s", row->name,
+                             row->synopsis);
+    if ((1u << options->command & TRANSFER) && check_order(options, err) < 0)
+        return -1;
+    for (size_t i = row->first_model; i < arguments->count && i - row->first_model < row->model_count; i++)
+        if (!name_is_model_id(arguments->items[i]))
+            return error_set(err, ERROR_USAGE,
+                             "'%s' is not a model id: write " HELP_MODEL
+                             ", both of letters, digits, '-', '_', '.'",
+                             arguments->items[i]);
+    return 0;
+}
+
+static int take_command(struct options *options, const struct optparse *parser, struct error *err)
+{
+    const struct optparse_list *words = &parser->positional;
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE, "no command: '" PROGRAM " --help' lists the commands");
+    if (find_command(&options->command, words->items[0], err) < 0)
+        return -1;
+    for (size_t i = 1; i < words->count; i++)
+        optparse_list_add(&options->arguments, words->items[i]);
+    if (optparse_check_command(parser, options->command, err) < 0)
+        return -1;
+    return check_arguments(options, err);
+}
+
+/* ---- sources ---- */
+
+static int read_config_file(struct optparse *parser, struct error *err)
+{
+    const char *home = getenv("HOME");
+    const char *base = getenv("XDG_CONFIG_HOME");
+    const char *below = "/mstore/config";
+    if (base == NULL || base[0] != '/') { /* relative ones are to be ignored, says the XDG specification */
+        if (home == NULL || home[0] == '\0')
+            return 0;
+        base = home;
+        below = "/.config/mstore/config";
+    }
+    char *path;
+    if (asprintf(&path, "%s%s", base, below) < 0)
+        abort();
+    int rc = optparse_file(parser, path, false, err);
+    free(path);
+    return rc;
+}
+
+static int read_sources(struct options *options, struct optparse *parser, int argc, char **argv,
+                        struct error *err)
+{
+    int rc = optparse_arguments(parser, argc, argv, err);
+    if (options->help || options->version)
+        return parser->positional.count > 0
+                   ? find_command(&options->command, parser->positional.items[0], err)
+                   : 0;
+    if (rc < 0 || take_command(options, parser, err) < 0)
+        return -1;
+    if (options->quiet && options->verbose > 0)
+        return error_set(err, ERROR_USAGE,
+                         "options '--quiet' and '--verbose' exclude each other: leave one out");
+    if (optparse_environment(parser, err) < 0)
+        return -1;
+    return read_config_file(parser, err);
+}
+
+/* Whether --json is among the options, also behind the one that is wrong. */
+static bool is_json_wanted(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+    *options = (struct options){
+        .server = {.host = "127.0.0.1", .port = HOSTPORT_DEFAULT_PORT},
+        .streams = 4,
+        .timeout_s = 60,
+        .retries = 5,
+    };
+    struct optparse parser;
+    optparse_init(&parser, &spec, options);
+    int rc = read_sources(options, &parser, argc, argv, err);
+    optparse_release(&parser);
+    if (rc < 0) {
+        options_release(options);
+        options->json = is_json_wanted(argc, argv);
+    }
+    return rc;
+}
+
+void options_release(struct options *options)
+{
+    optparse_list_release(&options->include);
+    optparse_list_release(&options->exclude);
+    optparse_list_release(&options->arguments);
+}
+
+/* ---- help ---- */
+
+static void print_program_help(FILE *out)
+{
+    (void)fprintf(out, "usage: " PROGRAM " [options] COMMAND ...\n\n"
+                       "Stores AI models on a NAS and fetches them, verified, over several connections.\n\n"
+                       "commands:\n");
+    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++)
+        (void)fprintf(out, "  %-6s %-15s %s\n", commands[i].name, commands[i].synopsis, commands[i].help);
+    (void)fprintf(out, "\noptions, before or behind the command:\n");
+    optparse_print_options(out, &spec, ALL);
+    (void)fprintf(out,
+                  "\n"
+                  "'" PROGRAM " COMMAND --help' shows what goes with a command.\n"
+                  "The server is also read from MSTORE_SERVER, or from 'server = HOST[:PORT]' in\n"
+                  "$XDG_CONFIG_HOME/mstore/config.\n\n"
+                  "exit status: 0 done and verified, 1 failed, 2 wrong usage, 3 no such model, 4 refused,\n"
+                  "5 bytes do not match their hash, 6 no connection, 7 some files failed, 8 no space,\n"
+                  "9 another push to the model is running\n");
+}
+
+void options_print_help(FILE *out, enum command command)
+{
+    if (command == COMMAND_NONE) {
+        print_program_help(out);
+        return;
+    }
+    const struct command_row *row = &commands[command];
+    (void)fprintf(out, "usage: " PROGRAM " %s [options] %s\n\n%s\n\noptions:\n", row->name, row->synopsis,
+                  row->help);
+    optparse_print_options(out, &spec, 1u << command);
+}
+
+void options_print_version(FILE *out)
+{
+    (void)fprintf(out, PROGRAM " " MSTORE_VERSION "\n");
+}
+
+const char *options_command_name(enum command command)
+{
+    return command_names[command];
+}
+
+const struct optparse_option *options_table(size_t *count)
+{
+    *count = spec.option_count;
+    return table;
+}

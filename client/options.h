@@ -1,0 +1,85 @@
+/* The client's command line, environment and configuration file, as one struct.
+ *
+ * Calling sequence: options_parse() once at start, even if only to learn that help is wanted, then
+ * options_release(). After options_parse() the struct is const. Where `help` or `version` is true the
+ * program prints that on standard output and ends with 0; nothing else in the struct counts then.
+ * Everything that the command line can get wrong without looking at the server is refused here with
+ * ERROR_USAGE, the subject in quotes and the way out in words.
+ *
+ * Strongest source first: command line, MSTORE_SERVER, $XDG_CONFIG_HOME/mstore/config (or
+ * ~/.config/mstore/config), default.
+ *
+ * Threads: parse and release in one; read from any. Ownership: the struct owns all its strings. */
+#ifndef CLIENT_OPTIONS_H
+#define CLIENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/hostport.h"
+#include "common/io_mode.h"
+#include "common/optparse.h"
+#include "proto/error.h"
+
+enum command {
+    COMMAND_NONE,   /* only with `help` or `version` */
+    COMMAND_PUSH,   /* arguments: source, model */
+    COMMAND_PULL,   /* model, destination */
+    COMMAND_LS,     /* none, or a glob */
+    COMMAND_INFO,   /* model */
+    COMMAND_RM,     /* one or more models */
+    COMMAND_VERIFY, /* model, and perhaps a local folder */
+    COMMAND_COUNT
+};
+
+enum progress_mode {
+    PROGRESS_AUTO, /* a bar on a terminal, else plain */
+    PROGRESS_BAR,
+    PROGRESS_PLAIN,
+    PROGRESS_JSON,
+    PROGRESS_NONE,
+};
+
+struct options {
+    enum command command;
+    bool help;
+    bool version;
+    struct hostport server; /* port never 0 */
+    unsigned streams;       /* 1 to 64 */
+    struct optparse_list include;
+    struct optparse_list exclude;
+    bool all;
+    enum io_mode io;
+    bool checksum;
+    bool dry_run;
+    bool add;
+    bool yes;
+    unsigned timeout_s; /* 1 to 3600 */
+    unsigned retries;   /* 0 to 1000 */
+    enum progress_mode progress;
+    bool json;
+    bool quiet;
+    unsigned verbose;               /* how often -v was given */
+    struct optparse_list arguments; /* of the command, checked in number; models are valid ids */
+};
+
+/* Reads argv[1] onwards, the environment and the configuration file. On failure nothing is left to
+ * release, and `json` says in which form the error is wanted. */
+int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+void options_release(struct options *options);
+
+/* The help of one command, or of the program for COMMAND_NONE. */
+void options_print_help(FILE *out, enum command command);
+
+/* "mstore 0.1.0". */
+void options_print_version(FILE *out);
+
+/* The word of the command line for it: "push". */
+const char *options_command_name(enum command command);
+
+/* The whole table, for those who list it: row 0 to *count - 1. */
+const struct optparse_option *options_table(size_t *count);
+
+#endif

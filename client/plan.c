@@ -1,0 +1,164 @@
+/* Comparing, and hashing where comparing is not enough. */
+#include "client/plan.h"
+
+#include "client/interrupt.h"
+#include "common/digest.h"
+#include "common/fdio.h"
+#include "common/path.h"
+#include "common/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool plan_is_same(const struct file_entry *a, const struct file_entry *b)
+{
+    int64_t apart = a->mtime > b->mtime ? a->mtime - b->mtime : b->mtime - a->mtime;
+    return a->size == b->size && apart <= PLAN_MTIME_TOLERANCE_S;
+}
+
+/* Calls back for each block of an open file; a false stops it with 1. */
+static int each_block(int fd, uint64_t size, bool (*call)(void *, uint64_t, const uint8_t *), void *context)
+{
+    uint8_t hash[HASH_SIZE], *buffer = malloc(BLOCK_SIZE);
+    int result = 0;
+    if (!buffer)
+        abort();
+    for (uint64_t b = 0; result == 0 && b < block_count(size); b++) {
+        size_t length = (size_t)block_length(size, b);
+        if (interrupt_is_set() || fdio_pread(fd, buffer, length, b * BLOCK_SIZE) != (ssize_t)length) {
+            result = -1;
+            break;
+        }
+        digest_block(buffer, length, hash);
+        result = call(context, b, hash) ? 0 : 1;
+    }
+    free(buffer);
+    return result;
+}
+
+struct collect {
+    uint8_t *hashes;
+};
+
+static bool collect_hash(void *context, uint64_t block, const uint8_t *hash)
+{
+    memcpy(((struct collect *)context)->hashes + block * HASH_SIZE, hash, HASH_SIZE);
+    return true;
+}
+
+static bool has_size(int fd, uint64_t size)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
+}
+
+static int hash_open_file(int fd, uint64_t size, uint8_t hash[HASH_SIZE])
+{
+    struct collect collect = {malloc(block_count(size) * HASH_SIZE)};
+    if (!collect.hashes)
+        abort();
+    sender_advise(fd, size);
+    int result = has_size(fd, size) ? each_block(fd, size, collect_hash, &collect) : -1;
+    if (result == 0)
+        digest_file(collect.hashes, block_count(size), size, hash);
+    free(collect.hashes);
+    return result;
+}
+
+int plan_hash_file(int folder, const char *path, uint64_t size, uint8_t hash[HASH_SIZE], struct error *err)
+{
+    int fd = openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int result = fd < 0 ? -1 : hash_open_file(fd, size, hash);
+    fdio_drop(&fd);
+    if (result < 0 && interrupt_check(err) == 0)
+        error_set(err, ERROR_FILE, "cannot read '%s' as it was listed", path);
+    return result;
+}
+
+/* -- push -- */
+
+const struct journal_file *plan_find_offer(const struct journal_state *offers, const struct file_entry *entry)
+{
+    const struct journal_file *offer = journal_state_find(offers, entry->path);
+    bool same = offer && offer->entry.size == entry->size && offer->entry.mtime == entry->mtime &&
+                offer->entry.nsec == entry->nsec;
+    return same ? offer : NULL;
+}
+
+static bool matches_offer(void *context, uint64_t block, const uint8_t *hash)
+{
+    const struct journal_file *offer = context;
+    return block >= offer->blocks || !offer->present[block] ||
+           memcmp(hash, offer->hashes + block * HASH_SIZE, HASH_SIZE) == 0;
+}
+
+/* Whether the offered blocks are those of the local file: it is the same untouched file, or its bytes say so.
+ */
+static bool holds(int folder, const struct file_entry *entry, const struct journal_file *offer)
+{
+    if (offer->entry.source == entry->source && entry->source != 0)
+        return true;
+    int fd = openat(folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool same = fd >= 0 && has_size(fd, entry->size) &&
+                each_block(fd, entry->size, matches_offer, (void *)offer) == 0;
+    fdio_drop(&fd);
+    return same;
+}
+
+static bool is_stored(int folder, const struct file_entry *entry, const struct file_entry *stored,
+                      bool checksum)
+{
+    uint8_t hash[HASH_SIZE];
+    struct error ignored;
+    if (!checksum)
+        return plan_is_same(entry, stored);
+    return entry->size == stored->size && stored->has_hash &&
+           plan_hash_file(folder, entry->path, entry->size, hash, &ignored) == 0 &&
+           memcmp(hash, stored->hash, HASH_SIZE) == 0;
+}
+
+int plan_push(int folder, struct listing *local, const struct listing *stored,
+              const struct journal_state *offers, bool checksum, struct error *err)
+{
+    const char *clash;
+    uint32_t *index = listing_index(stored, &clash);
+    if (!index)
+        return error_set(err, ERROR_PROTOCOL, "the server's listing names '%s' twice", clash);
+    for (size_t i = 0; i < local->count && !interrupt_is_set(); i++) {
+        struct file_entry *entry = &local->files[i];
+        int64_t found = listing_find(stored, index, entry->path);
+        entry->from = FROM_SEND;
+        if (found >= 0 && is_stored(folder, entry, &stored->files[found], checksum)) {
+            entry->from = FROM_LIVE;
+            continue;
+        }
+        const struct journal_file *offer = plan_find_offer(offers, entry);
+        if (offer && holds(folder, entry, offer))
+            entry->from = FROM_STAGED;
+    }
+    free(index);
+    return interrupt_check(err);
+}
+
+/* -- pull -- */
+
+bool plan_has_local(int folder, const struct file_entry *entry, bool checksum)
+{
+    struct stat st;
+    uint8_t hash[HASH_SIZE];
+    if (folder < 0 || path_stat(folder, entry->path, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    struct file_entry local = {.size = (uint64_t)st.st_size, .mtime = st.st_mtim.tv_sec};
+    if (!checksum)
+        return plan_is_same(entry, &local);
+    if (local.size != entry->size || !entry->has_hash)
+        return false;
+    int fd = path_open(folder, entry->path, O_RDONLY | O_NONBLOCK, 0);
+    bool same =
+        fd >= 0 && hash_open_file(fd, entry->size, hash) == 0 && memcmp(hash, entry->hash, HASH_SIZE) == 0;
+    fdio_drop(&fd);
+    return same;
+}

@@ -1,0 +1,35 @@
+/* Progress of a transfer on standard error, in the form that --progress asks for.
+ *
+ *   progress_begin() … progress_show() at any rate … progress_end()
+ *
+ * A bar redraws at most ten times a second and is wiped at the end; plain lines come every ten seconds; JSON
+ * lines every second and once more at the end. What was there already counts as done, but not as speed. One
+ * thread. */
+#ifndef CLIENT_PROGRESS_H
+#define CLIENT_PROGRESS_H
+
+#include "client/options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    enum progress_mode mode; /* never PROGRESS_AUTO */
+    const char *verb;        /* "push" */
+    uint64_t begun_ms, shown_ms, rate_ms, rate_bytes;
+    double rate; /* bytes a second, smoothed over a few seconds */
+    bool drawn, colour;
+};
+
+struct progress_state {
+    uint64_t bytes, total; /* done, what was there included; of all */
+    uint64_t moved;        /* done by this run: the speed */
+    uint64_t files, file_total;
+};
+
+void progress_begin(struct progress *progress, const struct options *options, const char *verb);
+void progress_show(struct progress *progress, const struct progress_state *state);
+/* Says a last time where it stands (JSON), wipes a bar. */
+void progress_end(struct progress *progress, const struct progress_state *state);
+
+#endif

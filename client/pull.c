@@ -1,0 +1,325 @@
+/* pull: take the listing, leave out what is there, stage the rest, show it when all of it is proven. */
+#include "client/attempts.h"
+#include "client/commands.h"
+#include "client/control.h"
+#include "client/destination.h"
+#include "client/plan.h"
+#include "client/remote.h"
+#include "client/report.h"
+#include "client/select.h"
+#include "client/transfer.h"
+
+#include "common/digest.h"
+#include "common/fdio.h"
+#include "common/staging_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pull {
+    const struct options *options;
+    const char *model, *dst;
+    struct report report;
+    struct progress progress;
+    bool counted;
+    struct destination destination;
+    bool is_open; /* the destination */
+
+    /* of one attempt: */
+    struct control control;
+    struct listing remote; /* all files of the version */
+    struct listing plan;   /* those to fetch */
+    uint32_t *numbers;     /* of the plan's files in `remote` */
+    uint64_t skipped_bytes, skipped_files, selected_files, selected_bytes;
+    struct journal_state left; /* by an earlier pull */
+    struct staging *staging;
+    struct work_queue *work;
+    struct error work_error;
+};
+
+/* -- deciding -- */
+
+/* Every file that is wanted and not there goes into the plan. May hash; in a thread. */
+static void decide(void *context)
+{
+    struct pull *p = context;
+    int folder = destination_peek(p->dst);
+    p->numbers = calloc(p->remote.count + 1, sizeof *p->numbers);
+    if (!p->numbers)
+        abort();
+    for (uint32_t i = 0; i < p->remote.count; i++) {
+        struct file_entry *entry = &p->remote.files[i];
+        if (!select_is_in(p->options, entry->path))
+            continue;
+        p->selected_files++;
+        p->selected_bytes += entry->size;
+        if (plan_has_local(folder, entry, p->options->checksum)) {
+            p->skipped_files++;
+            p->skipped_bytes += entry->size;
+            continue;
+        }
+        p->numbers[p->plan.count] = i;
+        listing_add(&p->plan, entry)->from = FROM_SEND;
+    }
+    fdio_drop(&folder);
+}
+
+/* What an earlier pull left, held against the files in a thread. */
+static void inspect(void *context)
+{
+    struct pull *p = context;
+    p->work_error.code = ERROR_NONE;
+    int folder = destination_staging_folder(&p->destination, &p->work_error);
+    if (folder >= 0)
+        (void)staging_tree_inspect(folder, &p->left, remote_may_go_on, NULL, &p->work_error);
+    fdio_drop(&folder);
+}
+
+static int run_work(struct pull *p, void (*work)(void *), struct error *err)
+{
+    p->work_error.code = ERROR_NONE;
+    if (control_work(&p->control, work, p, err) < 0)
+        return -1;
+    if (p->work_error.code == ERROR_NONE)
+        return 0;
+    *err = p->work_error;
+    return -1;
+}
+
+/* Blocks of an earlier pull count only as far as the server's version has the same hashes. */
+static int keep_proven(struct pull *p, uint32_t i, struct journal_file *left, struct error *err)
+{
+    struct file_entry *entry = &p->plan.files[i];
+    uint64_t blocks = block_count(entry->size);
+    uint8_t *hashes = calloc(blocks, HASH_SIZE);
+    bool any = false;
+    if (!hashes)
+        abort();
+    int known = remote_block_hashes(&p->control, p->numbers[i], blocks, hashes, err);
+    for (uint64_t b = 0; known > 0 && b < left->blocks; b++) {
+        if (left->present[b] && memcmp(left->hashes + b * HASH_SIZE, hashes + b * HASH_SIZE, HASH_SIZE) != 0)
+            left->present[b] = 0;
+        any = any || left->present[b];
+    }
+    bool whole = any && left->blocks == blocks && !memchr(left->present, 0, blocks);
+    if (any && (whole || !left->complete))
+        entry->from = FROM_STAGED;
+    free(hashes);
+    return known < 0 ? -1 : 0;
+}
+
+/* A complete file needs only its file hash; a partial one, the hashes of its blocks. */
+static int match_left(struct pull *p, struct error *err)
+{
+    for (uint32_t i = 0; i < p->plan.count; i++) {
+        struct file_entry *entry = &p->plan.files[i];
+        struct journal_file *left = (struct journal_file *)plan_find_offer(&p->left, entry);
+        uint8_t hash[HASH_SIZE];
+        if (!left || !entry->has_hash)
+            continue;
+        if (left->complete) {
+            digest_file(left->hashes, left->blocks, entry->size, hash);
+            if (memcmp(hash, entry->hash, HASH_SIZE) == 0)
+                entry->from = FROM_STAGED;
+        } else if (keep_proven(p, i, left, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int stage(struct pull *p, struct error *err)
+{
+    struct staging_options options = {.io = p->options->io, .keep_cached = true};
+    if (!p->is_open) {
+        if (destination_open(&p->destination, p->dst, p->model, err) < 0)
+            return -1;
+        p->is_open = true;
+    }
+    if (run_work(p, inspect, err) < 0 || match_left(p, err) < 0)
+        return -1;
+    int folder = destination_staging_folder(&p->destination, err);
+    if (folder < 0)
+        return -1;
+    return staging_create(&p->staging, folder, &p->plan, &p->left, &options, err);
+}
+
+static void prepare_work(struct pull *p)
+{
+    uint8_t *wanted = malloc(p->plan.count + 1);
+    if (!wanted)
+        abort();
+    memset(wanted, 1, p->plan.count + 1);
+    p->work = work_create(&p->plan, wanted, p->options->streams);
+    free(wanted);
+    for (uint32_t i = 0; p->staging && i < p->plan.count; i++)
+        for (uint64_t b = 0; b < block_count(p->plan.files[i].size); b++)
+            if (staging_has(p->staging, i, b))
+                work_skip(p->work, i, b);
+}
+
+static void count_first(struct pull *p)
+{
+    if (p->counted)
+        return;
+    p->counted = true;
+    p->report.files.total = p->selected_files;
+    p->report.files.skipped = p->skipped_files;
+    p->report.files.sent = p->plan.count;
+    p->report.bytes.total = p->selected_bytes;
+    p->report.bytes.skipped = p->skipped_bytes;
+    p->report.bytes.resumed = work_bytes_skipped(p->work);
+}
+
+/* -- moving -- */
+
+static int judge_failures(struct pull *p, struct error *err)
+{
+    size_t count;
+    const struct work_failure *failures = work_failures(p->work, &count);
+    bool corrupt = false;
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        report_fail(&p->report, p->plan.files[failures[i].file].path, &failures[i].error);
+        corrupt = corrupt || failures[i].error.code == ERROR_CORRUPT;
+    }
+    p->report.files.failed = count;
+    p->report.files.sent -= count < p->report.files.sent ? count : p->report.files.sent;
+    return error_set(err, corrupt ? ERROR_CORRUPT : ERROR_SOME_FILES,
+                     "%zu of %llu files of '%s' failed; '%s' keeps what it had", count,
+                     (unsigned long long)p->report.files.total, p->model, p->dst);
+}
+
+static int move(struct pull *p, struct error *err)
+{
+    struct stream_job job = {
+        .work = p->work, .plan = &p->plan, .folder = -1, .staging = p->staging, .numbers = p->numbers};
+    struct transfer_setup setup = {.control = &p->control,
+                                   .job = &job,
+                                   .run = pull_stream_run,
+                                   .streams = p->options->streams < p->control.max_streams
+                                                  ? p->options->streams
+                                                  : p->control.max_streams,
+                                   .retries = p->options->retries,
+                                   .progress = &p->progress,
+                                   .skipped_bytes = p->skipped_bytes,
+                                   .skipped_files = p->skipped_files,
+                                   .total_bytes = p->selected_bytes,
+                                   .total_files = p->selected_files};
+    if (staging_start(p->staging, err) < 0 || transfer_run(&setup, &p->report, err) < 0)
+        return -1;
+    return judge_failures(p, err);
+}
+
+/* The blocks are proven one by one; the file hash proves that they are all of this version's file. */
+static int check_file_hashes(struct pull *p, struct error *err)
+{
+    for (uint32_t i = 0; i < p->plan.count; i++) {
+        const struct file_entry *entry = &p->plan.files[i];
+        uint8_t hash[HASH_SIZE];
+        if (!entry->has_hash)
+            continue;
+        digest_file(staging_hashes(p->staging, i), block_count(entry->size), entry->size, hash);
+        if (memcmp(hash, entry->hash, HASH_SIZE) != 0)
+            return error_set(err, ERROR_CORRUPT, "'%s' does not match the file hash that the server keeps",
+                             entry->path);
+    }
+    return 0;
+}
+
+/* Flushing and renaming, in a thread while the loop keeps the session alive. */
+static void finish(void *context)
+{
+    struct pull *p = context;
+    if (!staging_is_complete(p->staging))
+        error_set(&p->work_error, ERROR_FAILED, "the pull of '%s' is not complete", p->model);
+    else if (staging_finish(p->staging, &p->work_error) == 0 && check_file_hashes(p, &p->work_error) == 0)
+        (void)destination_show(&p->destination, staging_tree(p->staging), &p->plan, &p->work_error);
+}
+
+static int say_done(struct pull *p, struct error *err)
+{
+    struct message end;
+    if (control_send_simple(&p->control, MESSAGE_DONE, err) < 0 || control_next(&p->control, &end, err) < 0)
+        return -1;
+    int result = end.type == MESSAGE_END ? 0 : control_unexpected(&end, err);
+    message_release(&end);
+    return result;
+}
+
+static int fetch(struct pull *p, struct error *err)
+{
+    if (stage(p, err) < 0)
+        return -1;
+    prepare_work(p);
+    count_first(p);
+    if (destination_check(&p->destination, &p->plan, work_bytes_left(p->work), err) < 0 || move(p, err) < 0 ||
+        run_work(p, finish, err) < 0)
+        return -1;
+    p->report.verified = p->report.durable = true;
+    destination_name_others(&p->destination, &p->remote, &p->report);
+    struct error ignored; /* what was pulled is complete, whatever becomes of the session */
+    (void)say_done(p, &ignored);
+    return 0;
+}
+
+static int dry_run(struct pull *p)
+{
+    prepare_work(p);
+    count_first(p);
+    p->report.bytes.sent = work_bytes_left(p->work);
+    return 0;
+}
+
+static int pull_session(struct pull *p, struct error *err)
+{
+    if (control_request(&p->control, MESSAGE_PULL, p->model, err) < 0 ||
+        remote_read_listing(&p->control, &p->remote, err) < 0 || run_work(p, decide, err) < 0)
+        return -1;
+    if (p->selected_files == 0 && p->remote.count > 0)
+        return error_set(err, ERROR_FAILED, "no file of '%s' passes --include and --exclude", p->model);
+    return p->options->dry_run ? dry_run(p) : fetch(p, err);
+}
+
+static int pull_once(void *context, struct attempt *attempt, struct error *err)
+{
+    struct pull *p = context;
+    if (control_open(&p->control, &p->options->server, p->options->timeout_s, err) < 0)
+        return -1;
+    attempt->connected = true;
+    p->skipped_bytes = p->skipped_files = p->selected_bytes = p->selected_files = 0;
+    int result = pull_session(p, err);
+    attempt->moved = p->report.bytes.sent;
+    control_close(&p->control);
+    staging_destroy(&p->staging);
+    work_destroy(&p->work);
+    journal_state_release(&p->left);
+    listing_release(&p->remote);
+    listing_release(&p->plan);
+    free(p->numbers);
+    p->numbers = NULL;
+    return result;
+}
+
+int command_pull(const struct options *options)
+{
+    struct pull p = {
+        .options = options, .model = options->arguments.items[0], .dst = options->arguments.items[1]};
+    struct error err = {0};
+    p.report.command = "pull";
+    p.report.model = p.model;
+    p.report.dry_run = options->dry_run;
+    progress_begin(&p.progress, options, "pull");
+    int result = attempts_run(options, pull_once, &p, &err);
+    if (p.is_open)
+        destination_close(&p.destination, result == 0);
+    struct progress_state last = {.bytes =
+                                      p.report.bytes.skipped + p.report.bytes.resumed + p.report.bytes.sent,
+                                  .total = p.report.bytes.total,
+                                  .moved = p.report.bytes.sent};
+    progress_end(&p.progress, &last);
+    int status = report_print(&p.report, options, &err);
+    report_release(&p.report);
+    return status;
+}

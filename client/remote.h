@@ -1,0 +1,19 @@
+/* Answers of the server that several commands read. On the loop's thread. */
+#ifndef CLIENT_REMOTE_H
+#define CLIENT_REMOTE_H
+
+#include "client/control.h"
+#include "proto/listing.h"
+
+/* Reads `files …, ready` of a pull. The listing is checked: no path twice. */
+int remote_read_listing(struct control *control, struct listing *listing, struct error *err);
+
+/* Asks for the kept block hashes of a file. 1 with `hashes` (blocks × HASH_SIZE) filled, 0 if the server has
+ * none, -1. */
+int remote_block_hashes(struct control *control, uint32_t file, uint64_t blocks, uint8_t *hashes,
+                        struct error *err);
+
+/* For staging_tree_inspect(): false after a signal. */
+bool remote_may_go_on(void *context, uint64_t bytes);
+
+#endif

@@ -1,0 +1,232 @@
+/* Counting, and two ways of saying it. */
+#include "client/report.h"
+
+#include "client/output.h"
+#include "common/units.h"
+#include "proto/json.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names that are listed in text before the rest is only counted. */
+#define MOST_NAMES 10
+
+static void *grow(void *list, size_t count, size_t size)
+{
+    void *grown = realloc(list, (count + 1) * size);
+    if (!grown)
+        abort();
+    return grown;
+}
+
+static char *copy(const char *text)
+{
+    char *copied = strdup(text);
+    if (!copied)
+        abort();
+    return copied;
+}
+
+void report_fail(struct report *r, const char *path, const struct error *error)
+{
+    r->failures = grow(r->failures, r->failure_count, sizeof *r->failures);
+    r->failures[r->failure_count++] =
+        (struct report_failure){path ? copy(path) : NULL, copy(error->text), error->code};
+    output_error("%s", error->text);
+}
+
+void report_warn(struct report *r, const struct options *options, const char *format, ...)
+{
+    va_list args, again;
+    char *text = NULL;
+    va_start(args, format);
+    va_copy(again, args);
+    output_note_v(options, format, args);
+    if (vasprintf(&text, format, again) < 0)
+        abort();
+    va_end(again);
+    va_end(args);
+    r->warnings = grow(r->warnings, r->warning_count, sizeof *r->warnings);
+    r->warnings[r->warning_count++] = text;
+}
+
+void report_stream(struct report *r, const struct report_stream *stream)
+{
+    r->streams = grow(r->streams, r->stream_count, sizeof *r->streams);
+    r->streams[r->stream_count++] = *stream;
+}
+
+void report_leave_alone(struct report *r, const char *path)
+{
+    r->left_alone = grow(r->left_alone, r->left_alone_count, sizeof *r->left_alone);
+    r->left_alone[r->left_alone_count++] = copy(path);
+}
+
+void report_release(struct report *r)
+{
+    for (size_t i = 0; i < r->failure_count; i++) {
+        free(r->failures[i].path);
+        free(r->failures[i].error);
+    }
+    for (size_t i = 0; i < r->warning_count; i++)
+        free(r->warnings[i]);
+    for (size_t i = 0; i < r->left_alone_count; i++)
+        free(r->left_alone[i]);
+    free(r->failures);
+    free(r->warnings);
+    free(r->left_alone);
+    free(r->streams);
+    memset(r, 0, sizeof *r);
+}
+
+static uint64_t rate(const struct report *r)
+{
+    return r->seconds > 0 ? (uint64_t)((double)r->bytes.sent / r->seconds) : 0;
+}
+
+/* -- JSON -- */
+
+static void add_streams(struct json *result, const struct report *r)
+{
+    struct json *streams = json_add(result, "streams", json_array());
+    for (size_t i = 0; i < r->stream_count; i++) {
+        const struct report_stream *s = &r->streams[i];
+        struct json *stream = json_add(streams, NULL, json_object());
+        json_add_size(stream, "bytes", s->bytes);
+        json_add_number(stream, "seconds", s->seconds);
+        json_add_size(stream, "rcvbuf", s->rcvbuf);
+        json_add_size(stream, "sndbuf", s->sndbuf);
+        json_add_text(stream, "send", s->sendfile ? "sendfile" : "copy");
+        json_add_null(stream, "limited_by"); /* not measured */
+    }
+}
+
+static void add_texts(struct json *result, const struct report *r)
+{
+    struct json *failed = json_add(result, "failed", json_array());
+    for (size_t i = 0; i < r->failure_count; i++) {
+        struct json *failure = json_add(failed, NULL, json_object());
+        if (r->failures[i].path)
+            json_add_path(failure, "path", r->failures[i].path, true);
+        else
+            json_add_null(failure, "path");
+        json_add_text(failure, "error", r->failures[i].error);
+    }
+    struct json *warnings = json_add(result, "warnings", json_array());
+    for (size_t i = 0; i < r->warning_count; i++)
+        json_add_text(warnings, NULL, r->warnings[i]);
+    if (r->left_alone_count == 0)
+        return;
+    struct json *alone = json_add(result, "left_alone", json_array());
+    for (size_t i = 0; i < r->left_alone_count; i++)
+        json_add_text(alone, NULL, r->left_alone[i]);
+}
+
+static struct json *to_json(const struct report *r, const struct options *options, bool ok)
+{
+    char server[HOSTPORT_TEXT_MAX];
+    struct json *result = json_object();
+    json_add_text(result, "command", r->command);
+    json_add_text(result, "model", r->model);
+    json_add_text(result, "server", hostport_format(server, &options->server));
+    json_add_bool(result, "ok", ok);
+    if (r->dry_run)
+        json_add_bool(result, "dry_run", true);
+    struct json *files = json_add(result, "files", json_object());
+    json_add_size(files, "total", r->files.total);
+    json_add_size(files, "sent", r->files.sent);
+    json_add_size(files, "skipped", r->files.skipped);
+    json_add_size(files, "failed", r->files.failed);
+    struct json *bytes = json_add(result, "bytes", json_object());
+    json_add_size(bytes, "total", r->bytes.total);
+    json_add_size(bytes, "sent", r->bytes.sent);
+    json_add_size(bytes, "resumed", r->bytes.resumed);
+    json_add_size(bytes, "skipped", r->bytes.skipped);
+    json_add_number(result, "seconds", r->seconds);
+    json_add_size(result, "bytes_per_second", rate(r));
+    add_streams(result, r);
+    json_add_bool(result, "verified", r->verified);
+    json_add_bool(result, "durable", r->durable);
+    add_texts(result, r);
+    return result;
+}
+
+/* -- text -- */
+
+static void print_streams(const struct report *r)
+{
+    char receive[UNITS_TEXT_MAX], send[UNITS_TEXT_MAX];
+    size_t carried = 0, by_sendfile = 0;
+    for (size_t i = 0; i < r->stream_count; i++) {
+        carried += r->streams[i].bytes > 0;
+        by_sendfile += r->streams[i].sendfile;
+    }
+    if (r->stream_count == 0)
+        return;
+    (void)printf("  %zu stream%s carried data, %s, socket buffers %s receive and %s send\n", carried,
+                 carried == 1 ? "" : "s", by_sendfile > 0 ? "sendfile" : "copied",
+                 units_format_bytes(receive, r->streams[0].rcvbuf),
+                 units_format_bytes(send, r->streams[0].sndbuf));
+}
+
+static void print_left_alone(const struct report *r)
+{
+    if (r->left_alone_count == 0)
+        return;
+    (void)printf("  left alone, not part of the model:");
+    for (size_t i = 0; i < r->left_alone_count && i < MOST_NAMES; i++) {
+        (void)printf(i ? ", '" : " '");
+        output_text(r->left_alone[i]);
+        (void)printf("'");
+    }
+    if (r->left_alone_count > MOST_NAMES)
+        (void)printf(" and %zu more", r->left_alone_count - MOST_NAMES);
+    (void)printf("\n");
+}
+
+static void print_parts(const struct report *r)
+{
+    char text[UNITS_TEXT_MAX];
+    if (r->files.skipped > 0)
+        (void)printf("  %" PRIu64 " files (%s) were there already\n", r->files.skipped,
+                     units_format_bytes(text, r->bytes.skipped));
+    if (r->bytes.resumed > 0)
+        (void)printf("  %s were there from an earlier, unfinished %s\n",
+                     units_format_bytes(text, r->bytes.resumed), r->command);
+    if (r->junk > 0)
+        (void)printf("  %" PRIu64 " book-keeping files and folders were left out (--all takes them too)\n",
+                     r->junk);
+}
+
+static void print_text(const struct report *r, bool ok)
+{
+    char bytes[UNITS_TEXT_MAX], speed[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
+    bool push = strcmp(r->command, "push") == 0;
+    (void)units_format_bytes(bytes, r->bytes.sent);
+    if (r->dry_run) {
+        (void)printf("%s %s: would move %" PRIu64 " of %" PRIu64 " files, %s\n", r->command, r->model,
+                     r->files.sent, r->files.total, bytes);
+    } else if (ok) {
+        (void)printf("%s %s: %" PRIu64 " files, %s %s in %s, %s%s%s\n", r->command, r->model, r->files.total,
+                     bytes, push ? "sent" : "received",
+                     units_format_duration(time, (uint64_t)(r->seconds * 1000)),
+                     units_format_rate(speed, rate(r)), r->verified ? ", verified" : "",
+                     r->durable ? ", durable" : "");
+        print_streams(r);
+    }
+    print_parts(r);
+    print_left_alone(r);
+}
+
+int report_print(const struct report *r, const struct options *options, const struct error *error)
+{
+    bool ok = error->code == ERROR_NONE;
+    if (options->json)
+        return output_finish(options, to_json(r, options, ok), error);
+    if (!options->quiet || r->dry_run)
+        print_text(r, ok);
+    return output_finish(options, NULL, error);
+}

@@ -1,0 +1,219 @@
+/* verify: the server checks its copy, or the client checks a folder of its own against the hashes that the
+ * server keeps. */
+#include "client/commands.h"
+#include "client/control.h"
+#include "client/interrupt.h"
+#include "client/output.h"
+#include "client/progress.h"
+#include "client/remote.h"
+
+#include "common/digest.h"
+#include "common/fdio.h"
+#include "common/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct verify {
+    const struct options *options;
+    const char *model;
+    struct json *files; /* with --json */
+    struct progress progress;
+    uint64_t checked, bad, unknown;
+};
+
+static void take_result(struct verify *v, const char *path, bool ok, const struct size_list *blocks)
+{
+    v->checked++;
+    v->bad += !ok;
+    if (v->files) {
+        struct json *file = json_add(v->files, NULL, json_object());
+        json_add_path(file, "path", path, true);
+        json_add_bool(file, "ok", ok);
+        struct json *bad = json_add(file, "bad_blocks", json_array());
+        for (size_t i = 0; i < blocks->count; i++)
+            json_add_size(bad, NULL, blocks->values[i]);
+    } else if (!ok) {
+        (void)printf("bad  ");
+        output_text(path);
+        for (size_t i = 0; i < blocks->count && i < 16; i++)
+            (void)printf("%s%" PRIu64, i == 0 ? "  blocks " : ", ", blocks->values[i]);
+        (void)printf("%s\n", blocks->count > 16 ? ", …" : "");
+    }
+}
+
+static void show(struct verify *v, uint64_t bytes, uint64_t total)
+{
+    struct progress_state state = {.bytes = bytes, .total = total, .moved = bytes};
+    progress_show(&v->progress, &state);
+}
+
+/* -- the server's copy -- */
+
+static int read_results(struct control *control, struct verify *v, struct error *err)
+{
+    for (;;) {
+        struct message message;
+        if (control_next(control, &message, err) < 0)
+            return -1;
+        enum message_type type = message.type;
+        if (type == MESSAGE_PROGRESS)
+            show(v, message.u.progress.bytes, message.u.progress.total);
+        else if (type == MESSAGE_CHECKED)
+            take_result(v, message.u.checked.path, message.u.checked.ok, &message.u.checked.bad);
+        else if (type != MESSAGE_END)
+            (void)control_unexpected(&message, err);
+        message_release(&message);
+        if (type == MESSAGE_END)
+            return 0;
+        if (type != MESSAGE_PROGRESS && type != MESSAGE_CHECKED)
+            return -1;
+    }
+}
+
+static int verify_server(struct control *control, struct verify *v, struct error *err)
+{
+    if (control_request(control, MESSAGE_VERIFY, v->model, err) < 0)
+        return -1;
+    return read_results(control, v, err);
+}
+
+/* -- a local copy -- */
+
+struct local_check {
+    int folder;
+    const struct file_entry *entry;
+    const uint8_t *hashes;
+    struct size_list bad;
+    bool ok;
+};
+
+static void add_bad(struct size_list *bad, uint64_t block)
+{
+    bad->values = realloc(bad->values, (bad->count + 1) * sizeof *bad->values);
+    if (!bad->values)
+        abort();
+    bad->values[bad->count++] = block;
+}
+
+/* In a thread. A file that is missing, shorter or longer is bad from the first block that is. */
+static void check_local(void *context)
+{
+    struct local_check *c = context;
+    uint64_t blocks = block_count(c->entry->size);
+    uint8_t hash[HASH_SIZE], *buffer = malloc(BLOCK_SIZE);
+    if (!buffer)
+        abort();
+    int fd = path_open(c->folder, c->entry->path, O_RDONLY | O_NONBLOCK, 0);
+    for (uint64_t b = 0; b < blocks && !interrupt_is_set(); b++) {
+        size_t length = (size_t)block_length(c->entry->size, b);
+        bool good = fd >= 0 && fdio_pread(fd, buffer, length, b * BLOCK_SIZE) == (ssize_t)length;
+        if (good)
+            digest_block(buffer, length, hash);
+        if (!good || memcmp(hash, c->hashes + b * HASH_SIZE, HASH_SIZE) != 0)
+            add_bad(&c->bad, b);
+    }
+    char extra;
+    bool longer = fd >= 0 && fdio_pread(fd, &extra, 1, c->entry->size) == 1;
+    fdio_drop(&fd);
+    free(buffer);
+    c->ok = c->bad.count == 0 && !longer;
+}
+
+/* 1 checked, 0 the server knows no hashes of it, -1. */
+static int verify_local_file(struct control *control, struct verify *v, int folder, uint32_t number,
+                             const struct file_entry *entry, struct error *err)
+{
+    uint64_t blocks = block_count(entry->size);
+    uint8_t *hashes = calloc(blocks, HASH_SIZE);
+    struct local_check check = {.folder = folder, .entry = entry, .hashes = hashes};
+    if (!hashes)
+        abort();
+    int result = remote_block_hashes(control, number, blocks, hashes, err);
+    if (result > 0)
+        result = control_work(control, check_local, &check, err) < 0 ? -1 : 1;
+    if (result > 0)
+        take_result(v, entry->path, check.ok, &check.bad);
+    free(check.bad.values);
+    free(hashes);
+    return result;
+}
+
+static int verify_listing(struct control *control, struct verify *v, int folder,
+                          const struct listing *listing, struct error *err)
+{
+    uint64_t bytes = 0, total = listing_bytes(listing);
+    for (uint32_t i = 0; i < listing->count; i++) {
+        int result = verify_local_file(control, v, folder, i, &listing->files[i], err);
+        if (result < 0)
+            return -1;
+        v->unknown += result == 0;
+        bytes += listing->files[i].size;
+        show(v, bytes, total);
+    }
+    return 0;
+}
+
+static int verify_local(struct control *control, struct verify *v, const char *path, struct error *err)
+{
+    struct listing listing = {0};
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder '%s'", path);
+    int result = control_request(control, MESSAGE_PULL, v->model, err);
+    if (result == 0)
+        result = remote_read_listing(control, &listing, err);
+    if (result == 0)
+        result = verify_listing(control, v, folder, &listing, err);
+    if (result == 0 && v->unknown > 0)
+        result =
+            error_set(err, ERROR_FAILED,
+                      "the server keeps no hashes of %" PRIu64 " files; verify the model on the server first",
+                      v->unknown);
+    listing_release(&listing);
+    fdio_drop(&folder);
+    return result;
+}
+
+/* -- */
+
+static void conclude(const struct verify *v, struct json *result, struct error *err)
+{
+    if (err->code == ERROR_NONE && v->bad > 0)
+        error_set(err, ERROR_CORRUPT, "%" PRIu64 " of %" PRIu64 " files of '%s' do not match their hashes",
+                  v->bad, v->checked, v->model);
+    if (result)
+        json_add_bool(result, "ok", err->code == ERROR_NONE);
+    else if (err->code == ERROR_NONE && !v->options->quiet)
+        (void)printf("verified %s: %" PRIu64 " files match their hashes\n", v->model, v->checked);
+}
+
+int command_verify(const struct options *options)
+{
+    struct control control;
+    struct error err = {0};
+    struct json *result = options->json ? json_object() : NULL;
+    struct verify v = {.options = options, .model = options->arguments.items[0]};
+    if (result) {
+        json_add_text(result, "model", v.model);
+        v.files = json_array();
+    }
+    progress_begin(&v.progress, options, "verify");
+    if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+        if (options->arguments.count > 1)
+            (void)verify_local(&control, &v, options->arguments.items[1], &err);
+        else
+            (void)verify_server(&control, &v, &err);
+        control_close(&control);
+    }
+    struct progress_state last = {.bytes = 1, .total = 1};
+    progress_end(&v.progress, &last);
+    conclude(&v, result, &err);
+    if (result)
+        json_add(result, "files", v.files);
+    return output_finish(options, result, &err);
+}
