@@ -1,0 +1,639 @@
+/* The range queue: who gets what in which order, and that whatever happens each block counts once. */
+#include "support.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "common/clock.h"
+#include "common/work.h"
+
+struct fixture {
+    struct listing plan;
+    uint8_t *wanted;
+    struct work_queue *queue;
+};
+
+/* Files of `sizes` in blocks; a size of 0 is an empty file. */
+static void begin(struct fixture *f, const uint64_t *blocks, size_t count, unsigned streams)
+{
+    memset(f, 0, sizeof *f);
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "f%zu", i);
+        plan_add(&f->plan, name, blocks[i] * BLOCK_SIZE, FROM_SEND);
+    }
+    f->wanted = malloc(count + 1);
+    assert_non_null(f->wanted);
+    memset(f->wanted, 1, count + 1);
+    f->queue = work_create(&f->plan, f->wanted, streams);
+}
+
+static void end(struct fixture *f)
+{
+    work_destroy(&f->queue);
+    assert_null(f->queue);
+    free(f->wanted);
+    listing_release(&f->plan);
+}
+
+static struct work_item take(struct fixture *f, unsigned stream)
+{
+    struct work_item item = {UINT32_MAX, UINT64_MAX};
+    assert_int_equal(work_take(f->queue, stream, &item, 0), WORK_ITEM);
+    return item;
+}
+
+static void expect(struct fixture *f, unsigned stream, uint32_t file, uint64_t block)
+{
+    struct work_item item = take(f, stream);
+    assert_int_equal(item.file, file);
+    assert_int_equal(item.block, block);
+}
+
+static void answer(struct fixture *f, unsigned stream)
+{
+    assert_true(work_answer(f->queue, stream, 1));
+}
+
+static void note(struct fixture *f, unsigned stream, struct work_item item, enum error_code code)
+{
+    struct error err;
+    error_set(&err, code, "noted '%u'", item.file);
+    work_note(f->queue, stream, &item, &err);
+}
+
+static void the_largest_file_comes_first_and_front_to_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){1, 3, 2, 3}, 4, 1);
+    expect(&f, 0, 1, 0);
+    expect(&f, 0, 1, 1);
+    expect(&f, 0, 1, 2);
+    expect(&f, 0, 3, 0); /* of equal size: in the order of the plan */
+    expect(&f, 0, 3, 1);
+    expect(&f, 0, 3, 2);
+    expect(&f, 0, 2, 0);
+    expect(&f, 0, 2, 1);
+    expect(&f, 0, 0, 0);
+    struct work_item item;
+    assert_int_equal(work_take(f.queue, 0, &item, 0), WORK_WAIT);
+    assert_true(work_answer(f.queue, 0, 9));
+    assert_int_equal(work_take(f.queue, 0, &item, 0), WORK_DONE);
+    end(&f);
+}
+
+static void each_stream_gets_a_file_of_its_own_while_there_are_any(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){4, 5, 6}, 3, 3);
+    expect(&f, 0, 2, 0);
+    expect(&f, 1, 1, 0);
+    expect(&f, 2, 0, 0);
+    expect(&f, 1, 1, 1);
+    expect(&f, 0, 2, 1);
+    end(&f);
+}
+
+static void an_idle_stream_takes_the_back_half_of_the_largest_remainder(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){9, 4}, 2, 4);
+    expect(&f, 0, 0, 0); /* 8 left: 1 to 8 */
+    expect(&f, 1, 1, 0); /* 3 left: 1 to 3 */
+    expect(&f, 2, 0, 5); /* the back half of 8: 5 to 8 */
+    expect(&f, 3, 0, 3); /* of 1 to 4: 3 and 4 */
+    expect(&f, 0, 0, 1);
+    expect(&f, 0, 0, 2);
+    expect(&f, 0, 1, 2); /* its own run ended at 2; of stream 1's 1 to 3 the back half */
+    end(&f);
+}
+
+static void the_last_block_of_a_remainder_can_be_taken_too(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){2}, 1, 2);
+    expect(&f, 0, 0, 0);
+    expect(&f, 1, 0, 1);
+    assert_int_equal(work_take(f.queue, 0, &item, 0), WORK_WAIT);
+    end(&f);
+}
+
+/* However many streams ask in whatever order: every block once, as whole blocks of their files. */
+static void splitting_neither_loses_nor_doubles_a_block(void **state)
+{
+    (void)state;
+    for (unsigned streams = 1; streams <= 64; streams += 7) {
+        struct fixture f;
+        uint8_t seen[3][400] = {{0}};
+        begin(&f, (uint64_t[]){257, 1, 390}, 3, streams);
+        uint32_t random = 1 + streams;
+        for (unsigned i = 0; i < 257 + 1 + 390; i++) {
+            random = random * 1103515245u + 12345u;
+            struct work_item item = take(&f, (random >> 16) % streams);
+            assert_true(item.file < 3 && item.block < block_count(f.plan.files[item.file].size));
+            assert_int_equal(seen[item.file][item.block]++, 0);
+        }
+        end(&f);
+    }
+}
+
+static void an_empty_file_is_one_block_of_no_bytes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){0, 0}, 2, 2);
+    assert_int_equal(work_pieces(f.queue), 2);
+    assert_int_equal(work_bytes_left(f.queue), 0);
+    expect(&f, 0, 0, 0);
+    expect(&f, 1, 1, 0);
+    answer(&f, 0);
+    answer(&f, 1);
+    assert_int_equal(work_files_done(f.queue), 2);
+    assert_int_equal(work_take(f.queue, 0, &item, 0), WORK_DONE);
+    end(&f);
+}
+
+static void no_files_are_done_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, NULL, 0, 3);
+    assert_true(work_is_done(f.queue));
+    assert_int_equal(work_take(f.queue, 2, &item, 1000), WORK_DONE);
+    end(&f);
+}
+
+static void files_that_are_not_wanted_are_never_handed_out(void **state)
+{
+    (void)state;
+    struct listing plan = {0};
+    plan_add(&plan, "a", 3 * BLOCK_SIZE, FROM_LIVE);
+    plan_add(&plan, "b", 5, FROM_SEND);
+    struct work_queue *queue = work_create(&plan, (uint8_t[]){0, 1}, 1);
+    struct work_item item;
+    assert_int_equal(work_bytes_left(queue), 5);
+    assert_int_equal(work_take(queue, 0, &item, 0), WORK_ITEM);
+    assert_int_equal(item.file, 1);
+    assert_true(work_answer(queue, 0, 1));
+    assert_true(work_is_done(queue));
+    work_destroy(&queue);
+    listing_release(&plan);
+}
+
+static void what_is_there_already_counts_as_resumed_and_is_not_moved(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){4, 1}, 2, 1);
+    work_skip(f.queue, 0, 0);
+    work_skip(f.queue, 0, 2);
+    work_skip(f.queue, 0, 2); /* twice is once */
+    assert_int_equal(work_bytes_skipped(f.queue), 2 * BLOCK_SIZE);
+    assert_int_equal(work_bytes_left(f.queue), 3 * BLOCK_SIZE);
+    assert_int_equal(work_bytes_done(f.queue), 0);
+    expect(&f, 0, 0, 1);
+    expect(&f, 0, 0, 3);
+    expect(&f, 0, 1, 0);
+    assert_true(work_answer(f.queue, 0, 3));
+    assert_int_equal(work_bytes_done(f.queue), 3 * BLOCK_SIZE);
+    assert_int_equal(work_bytes_left(f.queue), 0);
+    assert_int_equal(work_files_done(f.queue), 2);
+    end(&f);
+}
+
+static void a_file_that_is_there_whole_is_passed_over(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){2, 1}, 2, 1);
+    work_skip(f.queue, 0, 0);
+    work_skip(f.queue, 0, 1);
+    assert_true(work_file_is_done(f.queue, 0));
+    assert_false(work_file_is_done(f.queue, 1));
+    assert_int_equal(work_files_done(f.queue), 1);
+    expect(&f, 0, 1, 0);
+    end(&f);
+}
+
+static void what_a_dead_stream_had_goes_to_the_others(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){4}, 1, 2);
+    expect(&f, 0, 0, 0);
+    expect(&f, 0, 0, 1);
+    answer(&f, 0); /* 0:0 is through */
+    assert_int_equal(work_under_way(f.queue, 0), 1);
+    work_give_back(f.queue, 0);
+    assert_int_equal(work_under_way(f.queue, 0), 0);
+    expect(&f, 1, 0, 1);
+    expect(&f, 1, 0, 3);
+    expect(&f, 1, 0, 2);
+    assert_true(work_answer(f.queue, 1, 3));
+    assert_true(work_is_done(f.queue));
+    assert_int_equal(work_bytes_done(f.queue), 4 * BLOCK_SIZE);
+    end(&f);
+}
+
+static void blocks_come_back_in_the_order_of_the_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){3}, 1, 2);
+    take(&f, 0);
+    take(&f, 0);
+    take(&f, 0);
+    work_give_back(f.queue, 0);
+    expect(&f, 1, 0, 0);
+    expect(&f, 1, 0, 1);
+    expect(&f, 1, 0, 2);
+    end(&f);
+}
+
+static void a_stream_that_answers_more_than_it_had_broke_the_protocol(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){3}, 1, 1);
+    take(&f, 0);
+    take(&f, 0);
+    assert_false(work_answer(f.queue, 0, 3));
+    assert_false(work_answer(f.queue, 0, UINT64_MAX));
+    assert_true(work_answer(f.queue, 0, 0));
+    assert_true(work_answer(f.queue, 0, 2));
+    assert_false(work_answer(f.queue, 0, 1));
+    end(&f);
+}
+
+static void answers_are_for_the_oldest_first(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item oldest;
+    begin(&f, (uint64_t[]){40}, 1, 1);
+    assert_false(work_oldest(f.queue, 0, &oldest));
+    for (uint64_t b = 0; b < 40; b++) {
+        expect(&f, 0, 0, b);
+        if (b % 3 == 2) {
+            assert_true(work_oldest(f.queue, 0, &oldest));
+            assert_int_equal(oldest.block, b / 3);
+            answer(&f, 0);
+        }
+    }
+    end(&f);
+}
+
+static void a_block_that_did_not_match_is_moved_once_more(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){2}, 1, 2);
+    struct work_item bad = take(&f, 0);
+    note(&f, 0, bad, ERROR_CORRUPT);
+    assert_int_equal(work_bytes_done(f.queue), 0);
+    answer(&f, 0);
+    assert_int_equal(work_bytes_done(f.queue), 0);
+    assert_int_equal(work_pieces(f.queue), 2);
+    expect(&f, 1, 0, 0); /* any stream may take it */
+    answer(&f, 1);
+    assert_int_equal(work_bytes_done(f.queue), BLOCK_SIZE);
+    expect(&f, 1, 0, 1);
+    answer(&f, 1);
+    assert_true(work_file_is_done(f.queue, 0));
+    size_t count;
+    (void)work_failures(f.queue, &count);
+    assert_int_equal(count, 0);
+    end(&f);
+}
+
+static void a_block_that_does_not_match_twice_fails_its_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t count;
+    begin(&f, (uint64_t[]){3, 1}, 2, 1);
+    expect(&f, 0, 0, 0);
+    answer(&f, 0);
+    struct work_item bad = take(&f, 0);
+    assert_int_equal(bad.block, 1);
+    note(&f, 0, bad, ERROR_CORRUPT);
+    answer(&f, 0);
+    expect(&f, 0, 0, 1);
+    note(&f, 0, bad, ERROR_CORRUPT);
+    answer(&f, 0);
+    const struct work_failure *failures = work_failures(f.queue, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(failures[0].file, 0);
+    assert_int_equal(failures[0].block, 1);
+    assert_int_equal(failures[0].error.code, ERROR_CORRUPT);
+    assert_string_equal(failures[0].error.text, "noted '0'");
+    assert_false(work_file_is_done(f.queue, 0));
+    assert_int_equal(work_bytes_left(f.queue), BLOCK_SIZE); /* the other file's */
+    expect(&f, 0, 1, 0); /* and nothing of the failed one any more */
+    answer(&f, 0);
+    assert_true(work_is_done(f.queue));
+    assert_int_equal(work_files_done(f.queue), 1);
+    end(&f);
+}
+
+static void any_other_trouble_fails_the_file_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t count;
+    begin(&f, (uint64_t[]){4, 2}, 2, 2);
+    struct work_item item = take(&f, 0);
+    expect(&f, 0, 0, 1);
+    note(&f, 0, item, ERROR_CHANGED);
+    answer(&f, 0); /* fails file 0 while its block 1 is still under way */
+    assert_int_equal(work_under_way(f.queue, 0), 1);
+    expect(&f, 1, 1, 0);
+    answer(&f, 0);
+    expect(&f, 0, 1, 1);
+    const struct work_failure *failures = work_failures(f.queue, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(failures[0].error.code, ERROR_CHANGED);
+    assert_int_equal(work_bytes_done(f.queue), 0); /* a block of a failed file that arrives later does not count */
+    end(&f);
+}
+
+static void only_the_first_failure_of_a_file_is_kept(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t count;
+    begin(&f, (uint64_t[]){3, 1}, 2, 1);
+    struct work_failure failure = {.file = 0};
+    error_set(&failure.error, ERROR_FILE, "first");
+    work_fail(f.queue, &failure);
+    error_set(&failure.error, ERROR_NO_SPACE, "second");
+    work_fail(f.queue, &failure);
+    const struct work_failure *failures = work_failures(f.queue, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(failures[0].error.text, "first");
+    assert_int_equal(work_bytes_left(f.queue), BLOCK_SIZE);
+    assert_int_equal(work_pieces(f.queue), 1);
+    end(&f);
+}
+
+static void a_file_can_fail_after_its_last_block(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, (uint64_t[]){1, 1}, 2, 1);
+    take(&f, 0);
+    answer(&f, 0);
+    assert_int_equal(work_files_done(f.queue), 1);
+    struct work_failure failure = {.file = 0};
+    error_set(&failure.error, ERROR_FILE, "rename");
+    work_fail(f.queue, &failure);
+    assert_int_equal(work_files_done(f.queue), 0);
+    assert_false(work_file_is_done(f.queue, 0));
+    assert_int_equal(work_bytes_left(f.queue), BLOCK_SIZE);
+    end(&f);
+}
+
+static void a_note_is_forgotten_when_its_stream_dies(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t count;
+    begin(&f, (uint64_t[]){1}, 1, 2);
+    struct work_item item = take(&f, 0);
+    note(&f, 0, item, ERROR_FILE);
+    work_give_back(f.queue, 0);
+    expect(&f, 1, 0, 0);
+    answer(&f, 1);
+    (void)work_failures(f.queue, &count);
+    assert_int_equal(count, 0);
+    assert_true(work_file_is_done(f.queue, 0));
+    end(&f);
+}
+
+static void an_overdue_block_is_moved_once_more_and_counts_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){1}, 1, 2);
+    expect(&f, 0, 0, 0);
+    assert_int_equal(work_take(f.queue, 1, &item, 0), WORK_WAIT); /* too early */
+    uint64_t start = clock_ms();
+    enum work_state got = WORK_WAIT;
+    while (got == WORK_WAIT && clock_ms() - start < 20000)
+        got = work_take(f.queue, 1, &item, 50);
+    assert_int_equal(got, WORK_ITEM);
+    assert_int_equal(item.file, 0);
+    assert_int_equal(item.block, 0);
+    assert_true(clock_ms() - start >= WORK_SLOW_MS - 50);
+    answer(&f, 1);
+    assert_int_equal(work_bytes_done(f.queue), BLOCK_SIZE);
+    assert_true(work_is_done(f.queue));
+    answer(&f, 0); /* the sick stream wakes up */
+    assert_int_equal(work_bytes_done(f.queue), BLOCK_SIZE);
+    assert_int_equal(work_bytes_left(f.queue), 0);
+    assert_int_equal(work_files_done(f.queue), 1);
+    assert_int_equal(work_pieces(f.queue), 0);
+    end(&f);
+}
+
+static void a_stream_never_doubles_its_own_blocks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){1}, 1, 1);
+    take(&f, 0);
+    assert_int_equal(work_take(f.queue, 0, &item, WORK_SLOW_MS + 100), WORK_WAIT);
+    assert_int_equal(work_take(f.queue, 0, &item, 0), WORK_WAIT);
+    end(&f);
+}
+
+static void a_wait_ends_after_its_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){1}, 1, 2);
+    take(&f, 0);
+    uint64_t start = clock_ms();
+    assert_int_equal(work_take(f.queue, 1, &item, 60), WORK_WAIT);
+    assert_true(clock_ms() - start >= 59);
+    end(&f);
+}
+
+static void *take_with_patience(void *context)
+{
+    struct fixture *f = context;
+    struct work_item item;
+    uint64_t start = clock_ms();
+    enum work_state got = work_take(f->queue, 1, &item, 30000);
+    return (void *)(uintptr_t)(clock_ms() - start < 20000 ? got : WORK_WAIT);
+}
+
+static void a_waiting_stream_wakes_up_for_what_is_given_back_and_for_the_end(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        struct fixture f;
+        pthread_t thread;
+        void *got;
+        begin(&f, (uint64_t[]){1}, 1, 2);
+        struct work_item item = take(&f, 0);
+        assert_int_equal(pthread_create(&thread, NULL, take_with_patience, &f), 0);
+        (void)usleep(20000);
+        if (round == 0)
+            work_give_back(f.queue, 0);
+        else if (round == 1)
+            work_stop(f.queue);
+        else if (round == 2)
+            answer(&f, 0);
+        else {
+            note(&f, 0, item, ERROR_CORRUPT);
+            answer(&f, 0);
+        }
+        pthread_join(thread, &got);
+        assert_int_equal((uintptr_t)got, round == 0 || round == 3 ? WORK_ITEM : WORK_DONE);
+        end(&f);
+    }
+}
+
+static void a_stopped_queue_hands_out_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){5}, 1, 2);
+    take(&f, 0);
+    work_stop(f.queue);
+    assert_true(work_is_done(f.queue));
+    assert_int_equal(work_take(f.queue, 1, &item, 1000), WORK_DONE);
+    assert_int_equal(work_bytes_left(f.queue), 5 * BLOCK_SIZE);
+    end(&f);
+}
+
+/* -- many threads -- */
+
+#define HAMMER_STREAMS 8
+
+struct hammer {
+    struct fixture *f;
+    unsigned stream;
+    atomic_uint *moved; /* how often each block was answered well */
+    const uint64_t *first;
+    atomic_uint *wrong;
+    bool sick; /* gives back, notes bad blocks */
+};
+
+static void *hammer_thread_main(void *context)
+{
+    struct hammer *h = context;
+    struct work_queue *q = h->f->queue;
+    uint32_t random = 77 + h->stream;
+    uint64_t before = 0;
+    struct work_item mine[4], item;
+    size_t count = 0;
+    for (;;) {
+        enum work_state got = work_take(q, h->stream, &item, 2);
+        if (got == WORK_DONE)
+            break;
+        random = random * 1103515245u + 12345u;
+        if (got == WORK_ITEM)
+            mine[count++] = item;
+        if (work_under_way(q, h->stream) != count)
+            atomic_fetch_add(h->wrong, 1);
+        if (h->sick && count > 0 && (random >> 16) % 16 == 0) {
+            work_give_back(q, h->stream);
+            count = 0;
+        } else if (count == 4 || (count > 0 && got == WORK_WAIT)) {
+            for (size_t i = 0; i < count; i++)
+                atomic_fetch_add(&h->moved[h->first[mine[i].file] + mine[i].block], 1);
+            if (!work_answer(q, h->stream, count))
+                atomic_fetch_add(h->wrong, 1);
+            count = 0;
+        }
+        uint64_t done = work_bytes_done(q);
+        if (done < before || done > listing_bytes(&h->f->plan))
+            atomic_fetch_add(h->wrong, 1);
+        before = done;
+        if ((random >> 20) % 8 == 0)
+            (void)sched_yield();
+    }
+    return NULL;
+}
+
+static void eight_threads_move_every_block_exactly_once(void **state)
+{
+    (void)state;
+    for (int sick = 0; sick < 2; sick++) {
+        struct fixture f;
+        uint64_t sizes[40], first[41] = {0};
+        for (size_t i = 0; i < 40; i++) {
+            sizes[i] = i == 7 ? 5000 : i % 13;
+            first[i + 1] = first[i] + (sizes[i] ? sizes[i] : 1);
+        }
+        begin(&f, sizes, 40, HAMMER_STREAMS);
+        atomic_uint *moved = calloc(first[40], sizeof *moved);
+        atomic_uint wrong = 0;
+        struct hammer hammers[HAMMER_STREAMS];
+        pthread_t threads[HAMMER_STREAMS];
+        assert_non_null(moved);
+        uint64_t start = clock_ms();
+        for (unsigned s = 0; s < HAMMER_STREAMS; s++) {
+            hammers[s] = (struct hammer){&f, s, moved, first, &wrong, sick != 0};
+            assert_int_equal(pthread_create(&threads[s], NULL, hammer_thread_main, &hammers[s]), 0);
+        }
+        for (unsigned s = 0; s < HAMMER_STREAMS; s++)
+            pthread_join(threads[s], NULL);
+        assert_int_equal(wrong, 0);
+        bool may_double = clock_ms() - start >= WORK_SLOW_MS; /* a thread may have slept on a block on a busy machine */
+        for (uint64_t b = 0; b < first[40]; b++)
+            assert_true(moved[b] == 1 || (may_double && moved[b] > 1));
+        assert_int_equal(work_bytes_done(f.queue), listing_bytes(&f.plan));
+        assert_int_equal(work_bytes_left(f.queue), 0);
+        assert_int_equal(work_files_done(f.queue), 40);
+        free(moved);
+        end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_largest_file_comes_first_and_front_to_back),
+        cmocka_unit_test(each_stream_gets_a_file_of_its_own_while_there_are_any),
+        cmocka_unit_test(an_idle_stream_takes_the_back_half_of_the_largest_remainder),
+        cmocka_unit_test(the_last_block_of_a_remainder_can_be_taken_too),
+        cmocka_unit_test(splitting_neither_loses_nor_doubles_a_block),
+        cmocka_unit_test(an_empty_file_is_one_block_of_no_bytes),
+        cmocka_unit_test(no_files_are_done_at_once),
+        cmocka_unit_test(files_that_are_not_wanted_are_never_handed_out),
+        cmocka_unit_test(what_is_there_already_counts_as_resumed_and_is_not_moved),
+        cmocka_unit_test(a_file_that_is_there_whole_is_passed_over),
+        cmocka_unit_test(what_a_dead_stream_had_goes_to_the_others),
+        cmocka_unit_test(blocks_come_back_in_the_order_of_the_file),
+        cmocka_unit_test(a_stream_that_answers_more_than_it_had_broke_the_protocol),
+        cmocka_unit_test(answers_are_for_the_oldest_first),
+        cmocka_unit_test(a_block_that_did_not_match_is_moved_once_more),
+        cmocka_unit_test(a_block_that_does_not_match_twice_fails_its_file),
+        cmocka_unit_test(any_other_trouble_fails_the_file_at_once),
+        cmocka_unit_test(only_the_first_failure_of_a_file_is_kept),
+        cmocka_unit_test(a_file_can_fail_after_its_last_block),
+        cmocka_unit_test(a_note_is_forgotten_when_its_stream_dies),
+        cmocka_unit_test(an_overdue_block_is_moved_once_more_and_counts_once),
+        cmocka_unit_test(a_stream_never_doubles_its_own_blocks),
+        cmocka_unit_test(a_wait_ends_after_its_time),
+        cmocka_unit_test(a_waiting_stream_wakes_up_for_what_is_given_back_and_for_the_end),
+        cmocka_unit_test(a_stopped_queue_hands_out_nothing),
+        cmocka_unit_test(eight_threads_move_every_block_exactly_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
