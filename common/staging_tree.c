@@ -168,7 +168,8 @@ static enum walk_step sweep_entry(void *context, const struct walk_entry *entry,
 int staging_tree_sweep(int tree, const char **kept, size_t count, struct error *err)
 {
     struct sweep sweep = {.tree = tree, .kept = kept, .count = count};
-    qsort(kept, count, sizeof *kept, compare_paths);
+    if (count > 0)
+        qsort(kept, count, sizeof *kept, compare_paths);
     int result = walk_tree(tree, false, sweep_entry, &sweep, err);
     /* Folders come before what they hold, so backwards is from the inside out. Those in use are not empty. */
     for (size_t i = sweep.folder_count; i-- > 0;) {

@@ -57,7 +57,8 @@ static int read_names(int dir, struct names *names)
             names_add(names, entry->d_name);
     int saved = errno;
     (void)closedir(stream);
-    qsort(names->list, names->count, sizeof *names->list, compare_names);
+    if (names->count > 0)
+        qsort(names->list, names->count, sizeof *names->list, compare_names);
     return saved;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_DONE = 1, BLOCK_RETRIED = 2 };
+enum { BLOCK_DONE = 1, BLOCK_RETRIED = 2, BLOCK_DOUBLED = 4 };
 
 struct run {
     uint32_t file;
@@ -19,7 +19,6 @@ struct run {
 struct flight {
     struct work_item item;
     uint64_t since_ms;
-    bool doubled; /* moved once more by another stream */
     enum error_code noted;
     char *text; /* of the note */
 };
@@ -151,6 +150,7 @@ static uint64_t mark_done(struct work_queue *q, const struct work_item *item)
 
 static void give_back_item(struct work_queue *q, const struct work_item *item)
 {
+    *state_of(q, item) &= (uint8_t)~BLOCK_DOUBLED;
     if (q->returned_count == q->returned_capacity) {
         q->returned_capacity = q->returned_capacity ? 2 * q->returned_capacity : 16;
         q->returned = realloc(q->returned, q->returned_capacity * sizeof *q->returned);
@@ -209,26 +209,30 @@ static bool split_largest(struct work_queue *q, struct run *run)
     return true;
 }
 
-/* The block that has been under way longest, if that is far longer than blocks take. */
+/* The block that has been under way longest, if that is far longer than blocks take. One at a time and each
+ * block once: if it is not one stream that is slow but the disk behind them all, moving more would only make
+ * it worse. */
 static bool take_overdue(struct work_queue *q, unsigned stream, struct work_item *item)
 {
     uint64_t average = q->answered ? q->answer_ms / q->answered : WORK_SLOW_MS;
     uint64_t slow = average * WORK_SLOW_FACTOR > WORK_SLOW_MS ? average * WORK_SLOW_FACTOR : WORK_SLOW_MS;
     uint64_t now = clock_ms();
     struct flight *oldest = NULL;
+    if (q->streams[stream].count > 0)
+        return false;
     for (unsigned s = 0; s < q->stream_count; s++) {
         struct stream_work *other = &q->streams[s];
         for (size_t i = 0; s != stream && i < other->count; i++) {
             struct flight *flight = &other->flights[other->first + i];
-            if (!flight->doubled && is_wanted(q, &flight->item) && now - flight->since_ms >= slow &&
-                (!oldest || flight->since_ms < oldest->since_ms))
+            if (is_wanted(q, &flight->item) && !(*state_of(q, &flight->item) & BLOCK_DOUBLED) &&
+                now - flight->since_ms >= slow && (!oldest || flight->since_ms < oldest->since_ms))
                 oldest = flight;
         }
     }
     if (!oldest)
         return false;
-    oldest->doubled = true;
     *item = oldest->item;
+    *state_of(q, item) |= BLOCK_DOUBLED;
     return true;
 }
 

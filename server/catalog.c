@@ -208,7 +208,8 @@ int store_list(const struct store *store, store_visitor *add, void *context, str
         result = each_folder(store->staging, collect_namespace, &ids);
     if (result < 0)
         error_set_sys(err, ERROR_FAILED, errno, "cannot read the root");
-    qsort(ids.list, ids.count, sizeof *ids.list, compare_ids);
+    if (ids.count > 0)
+        qsort(ids.list, ids.count, sizeof *ids.list, compare_ids);
     for (size_t i = 0; i < ids.count; i++) {
         if (result == 0 && (i == 0 || strcmp(ids.list[i], ids.list[i - 1]) != 0))
             (void)describe(store, ids.list[i], add, context);
