@@ -15,7 +15,10 @@
 
 /* The trash waits for pins of this and other daemons, so it is looked at now and then without cause. */
 #define SWEEP_EVERY_MS 60000
-#define SWEEP_SOON_MS  100
+/* From SIGTERM to the end, whatever is still being flushed: the store holds after a crash, so it holds after
+ * this too. */
+#define STOP_MS       4500
+#define SWEEP_SOON_MS 100
 
 static void on_stream_mail(void *context, struct mail *mail)
 {
@@ -50,7 +53,9 @@ static void on_sweep_time(uv_timer_t *timer)
 
 void server_want_sweep(struct server *server)
 {
-    if (!atomic_load(&server->stopping) && !server->config->read_only)
+    bool is_near = uv_timer_get_due_in(&server->sweep_timer) <= SWEEP_SOON_MS &&
+                   uv_is_active((uv_handle_t *)&server->sweep_timer);
+    if (!atomic_load(&server->stopping) && !server->config->read_only && !is_near)
         (void)uv_timer_start(&server->sweep_timer, on_sweep_time, SWEEP_SOON_MS, SWEEP_EVERY_MS);
 }
 
@@ -77,8 +82,17 @@ void server_on_stream_ended(struct server *server)
             return;
 }
 
+static void on_deadline(uv_timer_t *timer)
+{
+    (void)timer;
+    log_warn("ends before everything is flushed; what was recorded is kept");
+    _exit(0);
+}
+
 static void stop(struct server *server)
 {
+    (void)uv_timer_start(&server->deadline, on_deadline, STOP_MS, 0);
+    uv_unref((uv_handle_t *)&server->deadline);
     atomic_store(&server->stopping, true);
     notify_systemd("STOPPING=1");
     if (server->listener)
@@ -111,6 +125,7 @@ static int start(struct server *server, struct hostport *ready, struct error *er
     (void)uv_signal_init(&server->loop, &server->on_term);
     (void)uv_signal_init(&server->loop, &server->on_int);
     (void)uv_timer_init(&server->loop, &server->sweep_timer);
+    (void)uv_timer_init(&server->loop, &server->deadline);
     server->on_term.data = server->on_int.data = server->sweep_timer.data = server;
     (void)uv_signal_start(&server->on_term, on_signal, SIGTERM);
     (void)uv_signal_start(&server->on_int, on_signal, SIGINT);
@@ -122,6 +137,7 @@ static void close_signal_handles(struct server *server)
 {
     uv_close((uv_handle_t *)&server->on_term, NULL);
     uv_close((uv_handle_t *)&server->on_int, NULL);
+    uv_close((uv_handle_t *)&server->deadline, NULL);
     (void)uv_run(&server->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&server->loop);
 }

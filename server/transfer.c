@@ -291,11 +291,6 @@ void transfer_destroy(struct transfer **transfer)
     *transfer = NULL;
 }
 
-unsigned transfer_streams(const struct transfer *transfer)
-{
-    return transfer->active;
-}
-
 uint64_t transfer_bytes(struct transfer *transfer)
 {
     uint64_t bytes = transfer->ended_payload;

@@ -41,8 +41,7 @@ void transfer_stop(struct transfer *transfer);
 /* When it is idle. */
 void transfer_destroy(struct transfer **transfer);
 
-unsigned transfer_streams(const struct transfer *transfer); /* at work now */
-uint64_t transfer_bytes(struct transfer *transfer);         /* payload so far, over all streams */
+uint64_t transfer_bytes(struct transfer *transfer); /* payload so far, over all streams */
 uint64_t transfer_hashed_bytes(struct transfer *transfer);
 
 #endif
