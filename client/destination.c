@@ -40,8 +40,15 @@ static int make_folders(const char *path, struct error *err)
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+        if (mkdir(part, 0777) == 0 || errno == EEXIST)
+            continue;
+        /* A folder that is there may be one in which nothing can be made. */
+        struct stat st;
+        int saved = errno;
+        if (stat(part, &st) < 0) {
+            errno = saved;
             return dst_error(err, "make the folder", part);
+        }
     }
     return 0;
 }

@@ -73,6 +73,8 @@ int output_finish(const struct options *options, struct json *object, const stru
     struct error flush = {0};
     if (options->json) {
         struct json *result = object ? object : json_object();
+        if (error->code != ERROR_NONE && !json_get(result, "ok"))
+            json_add_bool(result, "ok", false);
         output_add_error(result, error);
         output_json(result);
     } else if (object) {

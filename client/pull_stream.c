@@ -118,6 +118,7 @@ static int take_answer(struct client_stream *s, struct error *err)
         return -1;
     s->wanted_bytes -= length_of(s, &item);
     (void)work_answer(s->job->work, s->stream.number, 1);
+    s->answered++;
     atomic_fetch_add_explicit(&s->moved, 1, memory_order_relaxed);
     return 0;
 }

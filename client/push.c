@@ -139,7 +139,7 @@ static void count_first(struct push *p)
         return;
     p->counted = true;
     r->files.total = plan->count + r->files.failed;
-    r->bytes.total = listing_bytes(plan);
+    r->bytes.total = listing_bytes(plan) + r->unreadable_bytes;
     for (size_t i = 0; i < plan->count; i++)
         if (plan->files[i].from == FROM_LIVE) {
             r->files.skipped++;
@@ -155,7 +155,8 @@ static int send_plan(struct push *p, struct error *err)
 {
     const struct listing *plan = &p->scan.listing;
     struct message head = {.type = MESSAGE_PLAN,
-                           .u.plan = {plan->count, listing_bytes(plan), p->options->add}};
+                           .u.plan = {plan->count, listing_bytes(plan), p->report.files.failed,
+                                      p->report.unreadable_bytes, p->options->add}};
     struct message ready;
     if (control_send(&p->control, &head, err) < 0)
         return -1;

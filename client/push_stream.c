@@ -44,6 +44,7 @@ static int take_ack(struct client_stream *s, const struct chunk *ack, struct err
     if (ack->offset <= s->acknowledged ||
         !work_answer(s->job->work, s->stream.number, ack->offset - s->acknowledged))
         return error_set(err, ERROR_PROTOCOL, "the server acknowledged what was not sent");
+    s->answered += ack->offset - s->acknowledged;
     s->acknowledged = ack->offset;
     atomic_fetch_add_explicit(&s->moved, 1, memory_order_relaxed);
     return 0;

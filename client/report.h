@@ -38,7 +38,8 @@ struct report {
     size_t warning_count;
     char **left_alone; /* files in DST that are not the model's */
     size_t left_alone_count;
-    uint64_t junk, notices;
+    uint64_t junk;
+    uint64_t unreadable_bytes; /* of source files that failed before anything moved */
     bool verified, durable, dry_run;
 };
 

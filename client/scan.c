@@ -63,6 +63,7 @@ static void fail(struct scanning *s, const struct walk_entry *entry, const char 
     error_set_sys(&error, ERROR_FILE, sys, "%s '%s'", what, entry->path);
     report_fail(s->report, entry->path, &error);
     s->report->files.failed++;
+    s->report->unreadable_bytes += entry->kind == WALK_FILE ? (uint64_t)entry->st.st_size : 0;
 }
 
 static void add_file(struct scanning *s, const struct walk_entry *entry)

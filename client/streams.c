@@ -52,11 +52,11 @@ static void run(struct client_stream *s, int (*move)(struct client_stream *, str
     int pause_ms = PAUSE_FIRST_MS;
     for (;;) {
         struct error err = {0};
-        uint64_t before = client_stream_bytes(s);
+        uint64_t before = s->answered;
         if (run_connection(s, move, &err) == 0)
             return;
         work_give_back(s->job->work, s->stream.number);
-        if (client_stream_bytes(s) > before) {
+        if (s->answered > before) {
             failures = 0;
             pause_ms = PAUSE_FIRST_MS;
         }

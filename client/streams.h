@@ -35,7 +35,8 @@ struct client_stream {
     struct receiver receiver; /* pull */
     bool connected;           /* at least once */
     bool peer_sendfile;       /* pull: the server says so at the end */
-    _Atomic uint64_t moved;   /* payload bytes, a sign of life; both directions count */
+    _Atomic uint64_t moved;   /* blocks sent and answers taken, a sign of life */
+    uint64_t answered;        /* blocks that the server or this side has dealt with: progress */
     uint64_t rcvbuf, sndbuf;  /* granted */
 
     /* push: */

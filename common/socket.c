@@ -202,7 +202,7 @@ int socket_listen(const struct hostport *at, struct hostport *bound, struct erro
     freeaddrinfo(list);
     if (result == EADDRINUSE)
         return error_set(err, ERROR_FAILED,
-                         "cannot listen on '%s': another program, perhaps another mstored, does",
+                         "cannot listen on '%s': the address is in use, perhaps by another mstored",
                          hostport_format(name, at));
     if (result != 0)
         return error_set_sys(err, ERROR_FAILED, result, "cannot listen on '%s'", hostport_format(name, at));

@@ -68,6 +68,8 @@ static const struct {
                          FIELD("hashes", KIND_HASHES, staged.hashes)}},
     [MESSAGE_PLAN] = {"plan",
                       {FIELD("files", KIND_SIZE, plan.files), FIELD("bytes", KIND_SIZE, plan.bytes),
+                       FIELD("missing_files", KIND_SIZE, plan.missing_files),
+                       FIELD("missing_bytes", KIND_SIZE, plan.missing_bytes),
                        FIELD("add", KIND_FLAG, plan.add)}},
     [MESSAGE_GO] = {"go", {{0}}},
     [MESSAGE_READY] = {"ready", {FIELD("streams", KIND_SIZE, ready.streams)}},

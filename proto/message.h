@@ -92,7 +92,7 @@ struct message {
             struct block_hashes hashes;
         } staged;
         struct {
-            uint64_t files, bytes;
+            uint64_t files, bytes, missing_files, missing_bytes;
             bool add;
         } plan;
         struct {

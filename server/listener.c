@@ -23,6 +23,8 @@
 /* Pause when there are no descriptors: the listening socket stays readable, and trying again at once would
  * spin. */
 #define ACCEPT_PAUSE_MS 200
+/* How long a refused peer's hello is waited for. */
+#define REFUSED_MS 1000
 
 struct door {
     struct listener *listener;
@@ -40,6 +42,7 @@ struct greeting {
     unsigned open_handles;
     uint8_t bytes[HELLO_SIZE];
     size_t used;
+    bool refused; /* answered already; its hello is only read away */
 };
 
 struct listener {
@@ -131,7 +134,9 @@ static void on_greeting_readable(uv_poll_t *poll, int status, int events)
         return;
     }
     g->used += (size_t)n;
-    if (g->used == HELLO_SIZE)
+    if (g->used == HELLO_SIZE && g->refused)
+        greeting_end(g);
+    else if (g->used == HELLO_SIZE)
         greet(g);
 }
 
@@ -140,7 +145,7 @@ static void on_greeting_late(uv_timer_t *timer)
     greeting_end(timer->data);
 }
 
-static void greeting_begin(struct listener *listener, int fd)
+static struct greeting *greeting_begin(struct listener *listener, int fd)
 {
     struct greeting *g = calloc(1, sizeof *g);
     if (!g)
@@ -151,7 +156,7 @@ static void greeting_begin(struct listener *listener, int fd)
     if (uv_poll_init(&listener->server->loop, &g->poll, fd) != 0) {
         fdio_drop(&fd);
         free(g);
-        return;
+        return NULL;
     }
     (void)uv_timer_init(&listener->server->loop, &g->deadline);
     g->open_handles = 2;
@@ -160,6 +165,20 @@ static void greeting_begin(struct listener *listener, int fd)
     listener->greeting_count++;
     (void)uv_poll_start(&g->poll, UV_READABLE, on_greeting_readable);
     (void)uv_timer_start(&g->deadline, on_greeting_late, HELLO_TIMEOUT_MS, 0);
+    return g;
+}
+
+/* Tells a peer why and closes. The hello that it sends meanwhile is read, for closing a socket with unread
+ * bytes resets the connection and can take the answer with it. */
+static void refuse(struct listener *listener, int fd)
+{
+    send_status(fd, HELLO_REFUSED);
+    (void)shutdown(fd, SHUT_WR);
+    struct greeting *g = greeting_begin(listener, fd);
+    if (!g)
+        return;
+    g->refused = true;
+    (void)uv_timer_start(&g->deadline, on_greeting_late, REFUSED_MS, 0);
 }
 
 /* -- doors -- */
@@ -183,14 +202,13 @@ static void pause_door(struct door *door)
 
 static void admit(struct listener *listener, int fd, const struct sockaddr *address)
 {
-    if (!config_is_allowed(listener->server->config, address)) {
-        send_status(fd, HELLO_REFUSED);
-        fdio_drop(&fd);
-    } else if (listener->greeting_count >= SERVER_MAX_GREETINGS) {
+    if (listener->greeting_count >= SERVER_MAX_GREETINGS) {
         send_status(fd, HELLO_BUSY);
         fdio_drop(&fd);
+    } else if (!config_is_allowed(listener->server->config, address)) {
+        refuse(listener, fd);
     } else {
-        greeting_begin(listener, fd);
+        (void)greeting_begin(listener, fd);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "server/transfer.h"
 #include "server/version.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/path.h"
@@ -13,11 +14,16 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
+
+/* How long a push waits for another one to let go of the model, and how often it looks. */
+#define LOCK_PATIENCE_MS 1500
+#define LOCK_LOOK_MS     50
 
 enum push_state {
     PUSH_OPENING,
@@ -51,6 +57,7 @@ struct push {
 
     bool has_plan, add, commit;
     uint64_t planned_files, planned_bytes;
+    uint64_t missing_files, missing_bytes; /* that the client has but cannot read */
     struct listing plan;
 
     struct staging *staging;
@@ -113,12 +120,24 @@ static int open_live(struct push *p)
     return 0;
 }
 
+/* A push that was just interrupted still records what it has; the next one does not fail for that. */
+static int lock_patiently(struct push *p)
+{
+    uint64_t end = clock_ms() + LOCK_PATIENCE_MS;
+    for (;;) {
+        if (store_lock_push(p->lock_file, p->id, session_peer(p->session), &p->error) == 0)
+            return 0;
+        if (p->error.code != ERROR_BUSY || clock_ms() >= end || atomic_load(p->cancelled))
+            return -1;
+        (void)poll(NULL, 0, LOCK_LOOK_MS);
+    }
+}
+
 static void open_run(void *request)
 {
     struct push *p = request;
     p->lock_file = store_lock_file(p->store, p->id, &p->error);
-    if (p->lock_file < 0 || store_lock_push(p->lock_file, p->id, session_peer(p->session), &p->error) < 0 ||
-        open_live(p) < 0)
+    if (p->lock_file < 0 || lock_patiently(p) < 0 || open_live(p) < 0)
         return;
     p->folder = store_open_staging(p->store, p->id, &p->error);
     if (p->folder >= 0)
@@ -267,11 +286,11 @@ static void prepare_run(void *request)
 {
     struct push *p = request;
     struct staging_options options = {.io = p->config->io, .keep_cached = false};
-    struct manifest_summary summary = {p->plan.count, listing_bytes(&p->plan), time(NULL), 0};
+    struct manifest_summary summary = {.mtime = time(NULL)};
     if (check_plan(p) < 0)
         return;
-    summary.files = p->plan.count;
-    summary.bytes = listing_bytes(&p->plan);
+    summary.files = p->plan.count + p->missing_files;
+    summary.bytes = listing_bytes(&p->plan) + p->missing_bytes;
     int folder = store_open_staging(p->store, p->id, &p->error);
     if (folder < 0 || store_save_plan(folder, &summary, &p->error) < 0) {
         fdio_drop(&folder);
@@ -380,6 +399,8 @@ static int take_plan(struct push *p, const struct message *message)
     p->has_plan = true;
     p->planned_files = message->u.plan.files;
     p->planned_bytes = message->u.plan.bytes;
+    p->missing_files = message->u.plan.missing_files;
+    p->missing_bytes = message->u.plan.missing_bytes;
     p->add = message->u.plan.add;
     return 0;
 }
@@ -414,7 +435,7 @@ static int take_message(struct push *p, const struct message *message)
         return take_files(p, message);
     if (p->state == PUSH_PLANNING && message->type == MESSAGE_GO)
         return take_go(p);
-    if (p->state != PUSH_MOVING || message->type != MESSAGE_COMMIT)
+    if (p->state != PUSH_MOVING || message->type != MESSAGE_COMMIT || p->missing_files > 0)
         return -1;
     p->commit = true;
     p->state = PUSH_STOPPING;
