@@ -13,15 +13,19 @@
 
 static bool may_come_back(const struct error *err, const struct attempt *attempt)
 {
-    return attempt->connected && (err->code == ERROR_LOST || err->code == ERROR_CONNECT);
+    /* Busy: the server has not yet noticed that the former attempt of this very command is gone. Not mstore:
+     * it closed the connection before its hello, so it is ending or starting. */
+    bool by_former = attempt->lost && (err->code == ERROR_BUSY || err->code == ERROR_NOT_MSTORE);
+    return attempt->connected && (err->code == ERROR_LOST || err->code == ERROR_CONNECT || by_former);
 }
 
 static void add_hint(struct error *err, unsigned retries)
 {
     char text[ERROR_TEXT_MAX];
     memcpy(text, err->text, sizeof text);
-    error_set(err, ERROR_LOST, "%.300s (given up after %u %s); the same command again goes on from here",
-              text, retries, retries == 1 ? "retry" : "retries");
+    error_set(err, err->code == ERROR_BUSY ? ERROR_BUSY : ERROR_LOST,
+              "%.300s (given up after %u %s); the same command again goes on from here", text, retries,
+              retries == 1 ? "retry" : "retries");
 }
 
 int attempts_run(const struct options *options,
@@ -39,6 +43,7 @@ int attempts_run(const struct options *options,
         }
         if (!may_come_back(err, &attempt))
             return -1;
+        attempt.lost = true;
         if (attempt.moved > before) {
             failures = 0;
             pause_ms = PAUSE_FIRST_MS;

@@ -14,6 +14,7 @@
 
 struct attempt {
     bool connected; /* set by `once` when it has a session */
+    bool lost;      /* a former attempt has lost its connection */
     uint64_t moved; /* bytes moved so far, over all attempts; progress starts the count of retries anew */
 };
 

@@ -25,7 +25,8 @@ static int hello_error(enum hello_status status, struct error *err)
 {
     switch (status) {
     case HELLO_REFUSED:
-        return error_set(err, ERROR_REFUSED, "the server refuses connections from this address");
+        return error_set(err, ERROR_REFUSED,
+                         "the server refused the connection: this address is not allowed");
     case HELLO_BUSY:
         return error_set(err, ERROR_CONNECT, "the server has too many connections; try again later");
     case HELLO_UNKNOWN_SESSION:

@@ -59,6 +59,7 @@ static void take_model(struct info *info, const struct message_model *model)
     }
     model_add_json(info->result, model, false);
     info->files = json_add(info->result, "files", json_array());
+    json_add(info->result, "metadata", json_object()); /* what file headers tell is not read yet */
 }
 
 static void take_files(struct info *info, const struct listing *files)

@@ -63,8 +63,8 @@ int output_flush(struct error *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    if (errno == EPIPE)
-        return 0;
+    if (errno == EPIPE) /* `mstore ls | head -1`: nothing to say, but not all was written */
+        return error_set(err, ERROR_FAILED, "%s", "");
     return error_set_sys(err, ERROR_FAILED, errno, "cannot write to standard output");
 }
 
@@ -83,7 +83,8 @@ int output_finish(const struct options *options, struct json *object, const stru
     if (error->code != ERROR_NONE)
         output_error("%s", error->text);
     if (output_flush(&flush) < 0 && error->code == ERROR_NONE) {
-        output_error("%s", flush.text);
+        if (flush.text[0])
+            output_error("%s", flush.text);
         return error_exit_status(flush.code);
     }
     return error_exit_status(error->code);

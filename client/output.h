@@ -29,7 +29,8 @@ int output_finish(const struct options *options, struct json *object, const stru
 /* Text to standard output with control characters escaped. */
 void output_text(const char *text);
 
-/* Flushes standard output; a failed write (a full disk behind it) becomes an error. A closed pipe is none. */
+/* Flushes standard output; a failed write (a full disk behind it) becomes an error. A closed pipe is one
+ * without words. */
 int output_flush(struct error *err);
 
 #endif

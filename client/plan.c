@@ -16,7 +16,10 @@
 bool plan_is_same(const struct file_entry *a, const struct file_entry *b)
 {
     int64_t apart = a->mtime > b->mtime ? a->mtime - b->mtime : b->mtime - a->mtime;
-    return a->size == b->size && apart <= PLAN_MTIME_TOLERANCE_S;
+    bool coarse = a->nsec == 0 || b->nsec == 0;
+    if (a->size != b->size)
+        return false;
+    return coarse ? apart <= PLAN_MTIME_TOLERANCE_S : apart == 0 && a->nsec == b->nsec;
 }
 
 /* Calls back for each block of an open file; a false stops it with 1. */
@@ -151,7 +154,8 @@ bool plan_has_local(int folder, const struct file_entry *entry, bool checksum)
     uint8_t hash[HASH_SIZE];
     if (folder < 0 || path_stat(folder, entry->path, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
-    struct file_entry local = {.size = (uint64_t)st.st_size, .mtime = st.st_mtim.tv_sec};
+    struct file_entry local = {
+        .size = (uint64_t)st.st_size, .mtime = st.st_mtim.tv_sec, .nsec = (uint32_t)st.st_mtim.tv_nsec};
     if (!checksum)
         return plan_is_same(entry, &local);
     if (local.size != entry->size || !entry->has_hash)

@@ -1,9 +1,11 @@
 /* What is there already: the decisions that make a push or a pull move less. Blocking, for control_work():
  * they may read files.
  *
- * A file counts as unchanged if size and mtime are the same, the latter within PLAN_MTIME_TOLERANCE_S (FAT
- * keeps two seconds); with --checksum, if its file hash is the same. Times are compared for equality only,
- * never for order. */
+ * A file counts as unchanged if size and mtime are the same to the nanosecond. Where one of the times has no
+ * fraction it was kept by a coarse file system or tool, and PLAN_MTIME_TOLERANCE_S apart still counts as the
+ * same (FAT keeps two seconds). A tolerance for all would take two versions that were made within two seconds
+ * for one. With --checksum, a file is unchanged if its file hash is the same. Times are compared for
+ * equality, never for order. */
 #ifndef CLIENT_PLAN_H
 #define CLIENT_PLAN_H
 

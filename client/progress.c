@@ -12,11 +12,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BAR_EVERY_MS   100
-#define JSON_EVERY_MS  1000
-#define PLAIN_EVERY_MS 10000
-#define BAR_COLUMNS    24
-#define RATE_EVERY_MS  500
+#define BAR_EVERY_MS    100
+#define JSON_EVERY_MS   1000
+#define PLAIN_EVERY_MS  10000
+#define BAR_COLUMNS     24
+#define RATE_EVERY_MS   500
+#define RATE_SETTLED_MS 5000
 
 /* A terminal that understands carriage return and erase-to-end. */
 static bool can_draw(void)
@@ -43,14 +44,15 @@ void progress_begin(struct progress *p, const struct options *options, const cha
         p->shown_ms = 0;
 }
 
-/* An average that forgets within a few seconds; steady on bursty links. */
+/* At first the average so far, then one that forgets within a few seconds; steady on bursty links. */
 static void update_rate(struct progress *p, const struct progress_state *state, uint64_t now)
 {
-    uint64_t passed = now - p->rate_ms;
+    uint64_t passed = now - p->rate_ms, whole = now - p->begun_ms;
     if (passed < RATE_EVERY_MS)
         return;
     double current = (double)(state->moved - p->rate_bytes) * 1000.0 / (double)passed;
-    p->rate = p->rate_bytes == 0 ? current : 0.7 * p->rate + 0.3 * current;
+    p->rate = whole < RATE_SETTLED_MS ? (double)state->moved * 1000.0 / (double)whole
+                                      : 0.8 * p->rate + 0.2 * current;
     p->rate_ms = now;
     p->rate_bytes = state->moved;
 }
@@ -150,7 +152,7 @@ void progress_end(struct progress *p, const struct progress_state *state)
     (void)fflush(stderr);
     p->drawn = false;
     uint64_t now = clock_ms();
-    if (p->rate == 0 && now > p->begun_ms)
+    if (now > p->begun_ms)
         p->rate = (double)state->moved * 1000.0 / (double)(now - p->begun_ms);
     if (p->mode == PROGRESS_JSON)
         print_json(p, state);

@@ -257,7 +257,9 @@ static int fetch(struct pull *p, struct error *err)
     if (destination_check(&p->destination, &p->plan, work_bytes_left(p->work), err) < 0 || move(p, err) < 0 ||
         run_work(p, finish, err) < 0)
         return -1;
-    p->report.verified = p->report.durable = true;
+    struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
+    r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;
+    r->verified = r->durable = true;
     destination_name_others(&p->destination, &p->remote, &p->report);
     struct error ignored; /* what was pulled is complete, whatever becomes of the session */
     (void)say_done(p, &ignored);
@@ -269,6 +271,8 @@ static int dry_run(struct pull *p)
     prepare_work(p);
     count_first(p);
     p->report.bytes.sent = work_bytes_left(p->work);
+    for (size_t i = 0; i < p->plan.count; i++)
+        report_move(&p->report, p->plan.files[i].path, p->plan.files[i].size);
     return 0;
 }
 
@@ -278,7 +282,10 @@ static int pull_session(struct pull *p, struct error *err)
         remote_read_listing(&p->control, &p->remote, err) < 0 || run_work(p, decide, err) < 0)
         return -1;
     if (p->selected_files == 0 && p->remote.count > 0)
-        return error_set(err, ERROR_FAILED, "no file of '%s' passes --include and --exclude", p->model);
+        return p->options->include.count > 0
+                   ? error_set(err, ERROR_FAILED, "no file of '%s' matches --include '%s'", p->model,
+                               p->options->include.items[0])
+                   : error_set(err, ERROR_FAILED, "--exclude lets no file of '%s' through", p->model);
     return p->options->dry_run ? dry_run(p) : fetch(p, err);
 }
 

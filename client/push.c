@@ -228,6 +228,8 @@ static int commit(struct push *p, struct error *err)
         return -1;
     int result = published.type == MESSAGE_PUBLISHED ? 0 : control_unexpected(&published, err);
     if (result == 0) {
+        struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
+        r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;
         p->report.verified = true;
         p->report.durable = published.u.published.durable;
     }
@@ -248,6 +250,9 @@ static int negotiate(struct push *p, struct error *err)
     count_first(p);
     if (p->options->dry_run) {
         p->report.bytes.sent = work_bytes_left(p->work);
+        for (size_t i = 0; i < p->scan.listing.count; i++)
+            if (p->scan.listing.files[i].from != FROM_LIVE)
+                report_move(&p->report, p->scan.listing.files[i].path, p->scan.listing.files[i].size);
         return 0;
     }
     return send_plan(p, err);

@@ -63,5 +63,7 @@ int command_remove(const struct options *options)
         remove_all(&control, options, removed, &err);
         control_close(&control);
     }
+    if (result)
+        json_add_bool(result, "ok", err.code == ERROR_NONE);
     return output_finish(options, result, &err);
 }

@@ -4,6 +4,7 @@
 #include "client/output.h"
 #include "common/units.h"
 #include "proto/json.h"
+#include "proto/limits.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -65,6 +66,12 @@ void report_leave_alone(struct report *r, const char *path)
     r->left_alone[r->left_alone_count++] = copy(path);
 }
 
+void report_move(struct report *r, const char *path, uint64_t bytes)
+{
+    r->moves = grow(r->moves, r->move_count, sizeof *r->moves);
+    r->moves[r->move_count++] = (struct report_move){copy(path), bytes};
+}
+
 void report_release(struct report *r)
 {
     for (size_t i = 0; i < r->failure_count; i++) {
@@ -75,6 +82,9 @@ void report_release(struct report *r)
         free(r->warnings[i]);
     for (size_t i = 0; i < r->left_alone_count; i++)
         free(r->left_alone[i]);
+    for (size_t i = 0; i < r->move_count; i++)
+        free(r->moves[i].path);
+    free(r->moves);
     free(r->failures);
     free(r->warnings);
     free(r->left_alone);
@@ -104,6 +114,21 @@ static void add_streams(struct json *result, const struct report *r)
     }
 }
 
+/* What the text says in lines of its own. */
+static void add_derived_warnings(struct json *warnings, const struct report *r)
+{
+    char text[LIMIT_PATH + 64];
+    if (r->junk > 0) {
+        (void)snprintf(text, sizeof text, "%" PRIu64 " book-keeping files and folders were left out",
+                       r->junk);
+        json_add_text(warnings, NULL, text);
+    }
+    for (size_t i = 0; i < r->left_alone_count; i++) {
+        (void)snprintf(text, sizeof text, "left alone, not part of the model: '%s'", r->left_alone[i]);
+        json_add_text(warnings, NULL, text);
+    }
+}
+
 static void add_texts(struct json *result, const struct report *r)
 {
     struct json *failed = json_add(result, "failed", json_array());
@@ -118,11 +143,18 @@ static void add_texts(struct json *result, const struct report *r)
     struct json *warnings = json_add(result, "warnings", json_array());
     for (size_t i = 0; i < r->warning_count; i++)
         json_add_text(warnings, NULL, r->warnings[i]);
-    if (r->left_alone_count == 0)
-        return;
-    struct json *alone = json_add(result, "left_alone", json_array());
-    for (size_t i = 0; i < r->left_alone_count; i++)
-        json_add_text(alone, NULL, r->left_alone[i]);
+    add_derived_warnings(warnings, r);
+}
+
+/* What a dry run would move. */
+static void add_moves(struct json *result, const struct report *r)
+{
+    struct json *moves = json_add(result, "would_move", json_array());
+    for (size_t i = 0; i < r->move_count; i++) {
+        struct json *move = json_add(moves, NULL, json_object());
+        json_add_path(move, "path", r->moves[i].path, true);
+        json_add_size(move, "bytes", r->moves[i].bytes);
+    }
 }
 
 static struct json *to_json(const struct report *r, const struct options *options, bool ok)
@@ -133,8 +165,10 @@ static struct json *to_json(const struct report *r, const struct options *option
     json_add_text(result, "model", r->model);
     json_add_text(result, "server", hostport_format(server, &options->server));
     json_add_bool(result, "ok", ok);
-    if (r->dry_run)
+    if (r->dry_run) {
         json_add_bool(result, "dry_run", true);
+        add_moves(result, r);
+    }
     struct json *files = json_add(result, "files", json_object());
     json_add_size(files, "total", r->files.total);
     json_add_size(files, "sent", r->files.sent);
@@ -166,9 +200,8 @@ static void print_streams(const struct report *r)
     }
     if (r->stream_count == 0)
         return;
-    (void)printf("  %zu stream%s carried data, %s, socket buffers %s receive and %s send\n", carried,
-                 carried == 1 ? "" : "s", by_sendfile > 0 ? "sendfile" : "copied",
-                 units_format_bytes(receive, r->streams[0].rcvbuf),
+    (void)printf("  %zu stream%s, %s, socket buffers %s in and %s out\n", carried, carried == 1 ? "" : "s",
+                 by_sendfile > 0 ? "sendfile" : "copied", units_format_bytes(receive, r->streams[0].rcvbuf),
                  units_format_bytes(send, r->streams[0].sndbuf));
 }
 
@@ -201,12 +234,23 @@ static void print_parts(const struct report *r)
                      r->junk);
 }
 
+static void print_moves(const struct report *r)
+{
+    char bytes[UNITS_TEXT_MAX];
+    for (size_t i = 0; i < r->move_count; i++) {
+        (void)printf("%10s  ", units_format_bytes(bytes, r->moves[i].bytes));
+        output_text(r->moves[i].path);
+        (void)printf("\n");
+    }
+}
+
 static void print_text(const struct report *r, bool ok)
 {
     char bytes[UNITS_TEXT_MAX], speed[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
     bool push = strcmp(r->command, "push") == 0;
     (void)units_format_bytes(bytes, r->bytes.sent);
     if (r->dry_run) {
+        print_moves(r);
         (void)printf("%s %s: would move %" PRIu64 " of %" PRIu64 " files, %s\n", r->command, r->model,
                      r->files.sent, r->files.total, bytes);
     } else if (ok) {

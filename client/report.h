@@ -15,6 +15,11 @@ struct report_stream {
     bool sendfile;
 };
 
+struct report_move {
+    char *path;
+    uint64_t bytes;
+};
+
 struct report_failure {
     char *path; /* NULL for the transfer as a whole */
     char *error;
@@ -38,6 +43,8 @@ struct report {
     size_t warning_count;
     char **left_alone; /* files in DST that are not the model's */
     size_t left_alone_count;
+    struct report_move *moves; /* of a dry run: what would move */
+    size_t move_count;
     uint64_t junk;
     uint64_t unreadable_bytes; /* of source files that failed before anything moved */
     bool verified, durable, dry_run;
@@ -49,6 +56,7 @@ void report_fail(struct report *report, const char *path, const struct error *er
 void report_warn(struct report *report, const struct options *options, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void report_stream(struct report *report, const struct report_stream *stream);
+void report_move(struct report *report, const char *path, uint64_t bytes);
 void report_leave_alone(struct report *report, const char *path);
 
 /* Prints the result, and returns the exit status: `result` is 0 or the error that ended the command. */

@@ -210,10 +210,11 @@ int scan_open(struct scan *scan, const char *source, const struct options *optio
     int result = folder ? scan_folder(scan, source, options, report, err)
                         : scan_file(scan, source, options, report, err);
     if (result == 0 && scan->listing.count == 0 && report->files.failed == 0)
-        result = error_set(err, ERROR_FAILED, "there is no file to push in '%s'%s", source,
-                           options->include.count || options->exclude.count
-                               ? " that --include and --exclude let through"
-                               : "");
+        result = options->include.count > 0
+                     ? error_set(err, ERROR_FAILED, "no file in '%s' matches --include '%s'", source,
+                                 options->include.items[0])
+                     : error_set(err, ERROR_FAILED, "there is no file to push in '%s'%s", source,
+                                 options->exclude.count > 0 ? " that --exclude lets through" : "");
     if (result < 0)
         scan_release(scan);
     return result;

@@ -30,6 +30,7 @@ struct transfer {
     struct mailbox *mailbox;
     uv_timer_t watch;
     uint64_t done_ms; /* when the queue was done, 0 before */
+    uint64_t shown;   /* bytes, by the progress */
     bool stopping;
     struct error fatal;
 };
@@ -94,13 +95,34 @@ static void finish_streams(struct transfer *t, uint64_t now)
     }
 }
 
+/* Bytes that have left this run's streams, or reached them: finer than blocks, for the eye. What counts is
+ * the queue. */
+static uint64_t moved_bytes(const struct transfer *t)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < t->count; i++) {
+        struct watched *w = &t->streams[i];
+        uint64_t moved = client_stream_bytes(&w->stream);
+        uint64_t unsent = w->joined ? 0 : stream_unsent(&w->stream.stream);
+        bytes += moved > unsent ? moved - unsent : 0;
+    }
+    return bytes;
+}
+
+/* Never goes back, and never says that all is there before it is. */
 static void show(struct transfer *t)
 {
     struct work_queue *work = t->setup->job->work;
-    uint64_t done = work_bytes_done(work);
-    struct progress_state state = {.bytes = t->setup->skipped_bytes + work_bytes_skipped(work) + done,
+    uint64_t done = work_bytes_done(work), left = work_bytes_left(work), moved = moved_bytes(t);
+    uint64_t most = left > 0 ? done + left - 1 : done;
+    if (moved < done)
+        moved = done;
+    t->shown = moved > t->shown ? moved : t->shown;
+    if (t->shown > most)
+        t->shown = most;
+    struct progress_state state = {.bytes = t->setup->skipped_bytes + work_bytes_skipped(work) + t->shown,
                                    .total = t->setup->total_bytes,
-                                   .moved = done,
+                                   .moved = t->shown,
                                    .files = t->setup->skipped_files + work_files_done(work),
                                    .file_total = t->setup->total_files};
     progress_show(t->setup->progress, &state);
@@ -162,7 +184,7 @@ static int watch(struct transfer *t, struct error *err)
 
 static void add_stream_report(const struct transfer *t, const struct client_stream *s, struct report *report)
 {
-    struct report_stream stream = {.bytes = client_stream_bytes(s),
+    struct report_stream stream = {.bytes = work_stream_bytes(t->setup->job->work, s->stream.number),
                                    .rcvbuf = s->rcvbuf,
                                    .sndbuf = s->sndbuf,
                                    .seconds = (double)(s->stream.ended_ns - s->stream.started_ns) / 1e9,
@@ -215,6 +237,7 @@ int transfer_run(const struct transfer_setup *setup, struct report *report, stru
     (void)uv_timer_init(&setup->control->loop, &t.watch);
     t.watch.data = &t;
     (void)uv_timer_start(&t.watch, on_watch, WATCH_MS, WATCH_MS);
+    work_begin(setup->job->work, t.count);
     int result = start(&t, err);
     if (watch(&t, err) < 0)
         result = -1;

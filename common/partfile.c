@@ -145,20 +145,30 @@ int partfile_write(struct partfile *part, const struct file_entry *entry, const 
     return 0;
 }
 
-void partfile_start_writeback(struct partfile *part, uint64_t offset, uint64_t length)
+static int write_back(struct partfile *part, const struct file_entry *entry, uint64_t offset, uint64_t length,
+                      unsigned flags, struct error *err)
 {
-    if (part->direct_fd < 0)
-        (void)sync_file_range(part->fd, (off_t)offset, (off_t)length, SYNC_FILE_RANGE_WRITE);
+    int result = part->direct_fd >= 0 ? 0 : sync_file_range(part->fd, (off_t)offset, (off_t)length, flags);
+    if (result < 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        return file_error(err, "write back", entry);
+    return 0;
 }
 
-void partfile_finish_writeback(struct partfile *part, uint64_t offset, uint64_t length, bool drop)
+int partfile_start_writeback(struct partfile *part, const struct file_entry *entry, uint64_t offset,
+                             uint64_t length, struct error *err)
 {
-    if (part->direct_fd >= 0)
-        return;
-    (void)sync_file_range(part->fd, (off_t)offset, (off_t)length,
-                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-    if (drop)
+    return write_back(part, entry, offset, length, SYNC_FILE_RANGE_WRITE, err);
+}
+
+int partfile_finish_writeback(struct partfile *part, const struct file_entry *entry, uint64_t offset,
+                              uint64_t length, bool drop, struct error *err)
+{
+    if (write_back(part, entry, offset, length,
+                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER, err) < 0)
+        return -1;
+    if (drop && part->direct_fd < 0)
         (void)posix_fadvise(part->fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
+    return 0;
 }
 
 /* RENAME_NOREPLACE where the file system knows it, else a look before the rename. */

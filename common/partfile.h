@@ -42,10 +42,12 @@ char *partfile_path(const struct partfile *part, const struct file_entry *entry)
 int partfile_write(struct partfile *part, const struct file_entry *entry, const void *bytes, size_t length,
                    uint64_t offset, struct error *err);
 
-/* Starts the writeback of a range; with `wait`, waits for it and, with `drop`, lets its pages go. Best
- * effort: errors of writing come out of fdatasync later. */
-void partfile_start_writeback(struct partfile *part, uint64_t offset, uint64_t length);
-void partfile_finish_writeback(struct partfile *part, uint64_t offset, uint64_t length, bool drop);
+/* Starts the writeback of a range; finishing waits for it and, with `drop`, lets its pages go. What a file
+ * system does not know is left out; an error of writing is returned, for the kernel tells of it only once. */
+int partfile_start_writeback(struct partfile *part, const struct file_entry *entry, uint64_t offset,
+                             uint64_t length, struct error *err);
+int partfile_finish_writeback(struct partfile *part, const struct file_entry *entry, uint64_t offset,
+                              uint64_t length, bool drop, struct error *err);
 
 /* Sets size and mtime, with `durable` flushes the data, closes, and renames to the final name. Frees
  * everything, also on failure, when the temporary file is removed. A file that is there already under the

@@ -28,94 +28,97 @@ void receiver_release(struct receiver *receiver)
 
 /* One block on its way: where its bytes go, and whether they still go anywhere. */
 struct arrival {
+    const struct chunk *chunk;
     struct staging_claim claim;
     enum staging_answer claimed;
     struct error *trouble;
 };
 
-static void write_piece(struct receiver *r, struct arrival *a, const void *bytes, size_t length, uint64_t at)
+static void write_bytes(struct receiver *r, struct arrival *a, const void *bytes, size_t length, uint64_t at)
 {
-    if (a->claimed == STAGING_CLAIMED)
+    if (a->claimed == STAGING_CLAIMED && length > 0)
         a->claimed = staging_write(r->staging, &a->claim, bytes, length, at, a->trouble);
 }
 
-/* Piece by piece: read, hash, write. */
-static int receive_pieces(struct receiver *r, struct arrival *a, uint64_t length, struct error *err)
+/* Piece by piece: read, hash, write. With `whole` the pieces are collected, and written when they are proven.
+ */
+static int receive(struct receiver *r, struct arrival *a, bool whole, struct error *err)
 {
+    uint64_t length = a->chunk->length;
     for (uint64_t at = 0; at < length;) {
         size_t piece = length - at < RECEIVER_PIECE ? (size_t)(length - at) : RECEIVER_PIECE;
-        if (wire_read(r->wire, r->buffer, piece, err) < 0)
+        uint8_t *to = whole ? r->buffer + at : r->buffer;
+        if (wire_read(r->wire, to, piece, err) < 0)
             return -1;
-        digest_update(r->digest, r->buffer, piece);
-        write_piece(r, a, r->buffer, piece, at);
+        digest_update(r->digest, to, piece);
+        atomic_fetch_add_explicit(&r->payload_bytes, piece, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->hashed_bytes, piece, memory_order_relaxed);
+        if (!whole)
+            write_bytes(r, a, to, piece, at);
         at += piece;
     }
     return 0;
 }
 
-/* Read and hash piece by piece into one buffer; the caller writes it when it is proven. */
-static int receive_whole(struct receiver *r, uint64_t length, struct error *err)
+/* The block is whole and its bytes are proven: it ends up stored, by this stream or by another. */
+static enum receiver_answer store(struct receiver *r, struct arrival *a, bool whole,
+                                  const uint8_t hash[HASH_SIZE])
 {
-    for (uint64_t at = 0; at < length;) {
-        size_t piece = length - at < RECEIVER_PIECE ? (size_t)(length - at) : RECEIVER_PIECE;
-        if (wire_read(r->wire, r->buffer + at, piece, err) < 0)
-            return -1;
-        digest_update(r->digest, r->buffer + at, piece);
-        at += piece;
+    uint64_t block = a->chunk->offset / BLOCK_SIZE;
+    if (whole) {
+        a->claimed = staging_begin(r->staging, a->chunk->file, block, true, &a->claim, a->trouble);
+        write_bytes(r, a, r->buffer, (size_t)a->chunk->length, 0);
     }
-    return 0;
+    if (a->claimed == STAGING_CLAIMED)
+        a->claimed = staging_end(r->staging, &a->claim, hash, a->trouble);
+    if (a->claimed == STAGING_TAKEN)
+        a->claimed = staging_wait(r->staging, a->chunk->file, block, a->trouble);
+    return a->claimed == STAGING_FAILED ? RECEIVER_FAILED : RECEIVER_STORED;
 }
 
-static enum receiver_answer judge(struct receiver *r, struct arrival *a, const uint8_t hash[HASH_SIZE],
-                                  const uint8_t computed[HASH_SIZE], enum error_code status)
+static void abandon(struct receiver *r, const struct arrival *a)
 {
-    if (a->claimed == STAGING_HAVE)
-        return RECEIVER_STORED;
-    if (a->claimed == STAGING_FAILED)
-        return RECEIVER_FAILED;
-    if (status != ERROR_NONE) {
+    if (a->claimed == STAGING_CLAIMED)
         staging_abandon(r->staging, &a->claim);
-        error_set(a->trouble, status, "the sender could not read it");
-        return RECEIVER_VOID;
-    }
-    if (memcmp(hash, computed, HASH_SIZE) != 0) {
-        staging_abandon(r->staging, &a->claim);
-        return RECEIVER_BAD;
-    }
-    return staging_end(r->staging, &a->claim, hash, a->trouble) == STAGING_FAILED ? RECEIVER_FAILED
-                                                                                  : RECEIVER_STORED;
 }
 
-static void count(struct receiver *r, uint64_t length)
+static int read_trailer(struct receiver *r, uint8_t hash[HASH_SIZE], enum error_code *status,
+                        struct error *err)
 {
-    atomic_fetch_add_explicit(&r->payload_bytes, length, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hashed_bytes, length, memory_order_relaxed);
+    uint8_t trailer[CHUNK_TRAILER_SIZE];
+    if (wire_read(r->wire, trailer, sizeof trailer, err) < 0)
+        return -1;
+    return chunk_trailer_decode(hash, status, trailer, err);
 }
 
 int receiver_block(struct receiver *r, const struct chunk *chunk, enum receiver_answer *answer,
                    uint8_t hash[HASH_SIZE], struct error *trouble, struct error *err)
 {
-    uint8_t trailer[CHUNK_TRAILER_SIZE], computed[HASH_SIZE];
+    uint8_t computed[HASH_SIZE];
     enum error_code status = ERROR_NONE;
-    struct arrival a = {.trouble = trouble};
-    a.claimed = staging_begin(r->staging, chunk->file, chunk->offset / BLOCK_SIZE, &a.claim, trouble);
+    struct arrival a = {.chunk = chunk, .claimed = STAGING_TAKEN, .trouble = trouble};
     bool whole = chunk->length <= RECEIVER_PIECE || staging_is_direct(r->staging, chunk->file);
+    if (!whole)
+        a.claimed =
+            staging_begin(r->staging, chunk->file, chunk->offset / BLOCK_SIZE, false, &a.claim, trouble);
+    whole = a.claimed == STAGING_TAKEN; /* another stream writes it: this copy waits in memory */
     digest_begin(r->digest);
-    int result = whole ? receive_whole(r, chunk->length, err) : receive_pieces(r, &a, chunk->length, err);
-    if (result == 0)
-        result = wire_read(r->wire, trailer, sizeof trailer, err);
-    if (result == 0)
-        result = chunk_trailer_decode(hash, &status, trailer, err);
-    if (result < 0) {
-        if (a.claimed == STAGING_CLAIMED)
-            staging_abandon(r->staging, &a.claim);
+    if (receive(r, &a, whole, err) < 0 || read_trailer(r, hash, &status, err) < 0) {
+        abandon(r, &a);
         return -1;
     }
-    count(r, chunk->length);
     digest_finish(r->digest, computed);
-    bool good = status == ERROR_NONE && memcmp(hash, computed, HASH_SIZE) == 0;
-    if (whole && good && chunk->length > 0)
-        write_piece(r, &a, r->buffer, (size_t)chunk->length, 0);
-    *answer = judge(r, &a, hash, computed, status);
+    if (a.claimed == STAGING_FAILED) {
+        *answer = RECEIVER_FAILED;
+    } else if (status != ERROR_NONE) {
+        abandon(r, &a);
+        error_set(trouble, status, "the sender could not read it");
+        *answer = RECEIVER_VOID;
+    } else if (memcmp(hash, computed, HASH_SIZE) != 0) {
+        abandon(r, &a);
+        *answer = RECEIVER_BAD;
+    } else {
+        *answer = store(r, &a, whole, hash);
+    }
     return 0;
 }

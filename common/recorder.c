@@ -100,12 +100,17 @@ static int flush_data(struct recorder *r, const struct fresh_block *fresh, size_
         }
         int result = fdatasync(copy), saved = errno;
         fdio_drop(&copy);
-        if (result < 0)
-            return error_set_sys(err, ERROR_FILE, saved, "cannot flush '%s'",
-                                 r->plan->files[fresh[i].file].path);
+        if (result < 0) {
+            error_set_sys(err, ERROR_FILE, saved, "cannot flush '%s'", r->plan->files[fresh[i].file].path);
+            r->view.lost(r->view.context, fresh[i].file, err);
+            return -1;
+        }
     }
-    if (completed && syncfs(r->tree) < 0)
-        return error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
+    if (completed && syncfs(r->tree) < 0) {
+        error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
+        r->view.lost(r->view.context, -1, err);
+        return -1;
+    }
     return 0;
 }
 

@@ -30,6 +30,8 @@ struct recorder_view {
     char *(*temporary)(void *context, uint32_t file);
     bool (*is_complete)(void *context, uint32_t file);
     const uint8_t *(*hashes)(void *context, uint32_t file);
+    /* Bytes of a file, or of some file (-1), could not be flushed. */
+    void (*lost)(void *context, int64_t file, const struct error *error);
 };
 
 /* `folder` holds the journal, `tree` the files (for syncfs); both and the plan are borrowed. */

@@ -47,6 +47,7 @@ struct staging {
     size_t claim_count;
     uint64_t next_serial;
     uint64_t files_left;
+    struct error lost; /* the first write error that only a flush has shown */
 };
 
 static void *must_alloc(size_t count, size_t size)
@@ -190,7 +191,24 @@ int staging_link(struct staging *s, uint32_t file, int live, const uint8_t *hash
     return 0;
 }
 
+/* The disk has lost bytes of this file, or of some file (LOST_SOMEWHERE). The kernel tells of it once, to
+ * whoever flushes first, so it is kept for staging_finish(). */
+static void lose_file(struct staging *s, int64_t file, const struct error *error)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->lost.code == ERROR_NONE)
+        s->lost = *error;
+    if (file >= 0 && s->files[file].state == FILE_OPEN)
+        s->files[file].state = FILE_FAILED;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* -- what the recorder asks; its thread -- */
+
+static void view_lost(void *context, int64_t file, const struct error *error)
+{
+    lose_file(context, file, error);
+}
 
 static int view_open_copy(void *context, uint32_t file)
 {
@@ -231,7 +249,7 @@ static const uint8_t *view_hashes(void *context, uint32_t file)
 /* The adopted files are the first that the new journal records; then it takes the place of the old one. */
 int staging_start(struct staging *s, struct error *err)
 {
-    struct recorder_view view = {s, view_open_copy, view_temporary, view_is_complete, view_hashes};
+    struct recorder_view view = {s, view_open_copy, view_temporary, view_is_complete, view_hashes, view_lost};
     if (recorder_create(&s->recorder, s->folder, s->tree, s->plan, &view, err) < 0)
         return -1;
     for (uint32_t i = 0; i < s->plan->count; i++)
@@ -325,17 +343,23 @@ static int make_open(struct staging *s, uint32_t file, struct error *err)
     return 0;
 }
 
-enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t block,
+enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t block, bool take_over,
                                   struct staging_claim *claim, struct error *err)
 {
     enum staging_answer answer = STAGING_HAVE;
     pthread_mutex_lock(&s->lock);
     assert(file < s->plan->count && block < blocks_of(s, file));
-    if (!*received_at(s, file, block))
+    if (!*received_at(s, file, block) && take_over)
         oust_holder(s, file, block);
     if (!*received_at(s, file, block)) {
-        answer = make_open(s, file, err) < 0 ? STAGING_FAILED : STAGING_CLAIMED;
-        if (answer == STAGING_CLAIMED) {
+        if (find_holder(s, file, block)) {
+            answer = STAGING_TAKEN;
+        } else if (make_open(s, file, err) < 0) {
+            answer = STAGING_FAILED;
+        } else if (find_holder(s, file, block) || *received_at(s, file, block)) {
+            answer = STAGING_TAKEN; /* while the lock was given up for opening */
+        } else {
+            answer = STAGING_CLAIMED;
             assert(s->claim_count < sizeof s->claims / sizeof *s->claims);
             *claim = (struct staging_claim){file, block, ++s->next_serial};
             s->claims[s->claim_count++] = (struct active_claim){*claim, false};
@@ -343,6 +367,19 @@ enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t blo
     }
     pthread_mutex_unlock(&s->lock);
     return answer;
+}
+
+enum staging_answer staging_wait(struct staging *s, uint32_t file, uint64_t block, struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!*received_at(s, file, block) && find_holder(s, file, block))
+        pthread_cond_wait(&s->changed, &s->lock);
+    bool there = *received_at(s, file, block);
+    pthread_mutex_unlock(&s->lock);
+    if (there)
+        return STAGING_HAVE;
+    error_set(err, ERROR_FILE, "'%s' failed before", s->plan->files[file].path);
+    return STAGING_FAILED;
 }
 
 /* Looks up a claim and marks it as inside a write, so that its file stays open. NULL if it was taken over. */
@@ -373,7 +410,7 @@ enum staging_answer staging_write(struct staging *s, const struct staging_claim 
 {
     struct partfile *part = enter_write(s, claim);
     if (!part)
-        return STAGING_HAVE;
+        return STAGING_TAKEN;
     int result = partfile_write(part, &s->plan->files[claim->file], bytes, length,
                                 claim->block * BLOCK_SIZE + offset_in_block, err);
     leave_write(s, claim, result < 0);
@@ -389,21 +426,26 @@ void staging_abandon(struct staging *s, const struct staging_claim *claim)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Keeps the dirty pages of large files few, so that the flush at the end has little to do. False if the claim
- * was taken over. */
-static bool pace_claim(struct staging *s, const struct staging_claim *claim)
+/* Keeps the dirty pages of large files few, so that the flush at the end has little to do. The claim is gone
+ * after STAGING_TAKEN and STAGING_FAILED. */
+static enum staging_answer pace_claim(struct staging *s, const struct staging_claim *claim, struct error *err)
 {
+    const struct file_entry *entry = &s->plan->files[claim->file];
     struct partfile *part = enter_write(s, claim);
+    int result = 0;
     if (!part)
-        return false;
-    if (s->plan->files[claim->file].size > STAGING_AHEAD_BLOCKS * BLOCK_SIZE) {
-        partfile_start_writeback(part, claim->block * BLOCK_SIZE, BLOCK_SIZE);
-        if (claim->block >= STAGING_AHEAD_BLOCKS)
-            partfile_finish_writeback(part, (claim->block - STAGING_AHEAD_BLOCKS) * BLOCK_SIZE, BLOCK_SIZE,
-                                      !s->options.keep_cached);
+        return STAGING_TAKEN;
+    if (entry->size > STAGING_AHEAD_BLOCKS * BLOCK_SIZE) {
+        result = partfile_start_writeback(part, entry, claim->block * BLOCK_SIZE, BLOCK_SIZE, err);
+        if (result == 0 && claim->block >= STAGING_AHEAD_BLOCKS)
+            result =
+                partfile_finish_writeback(part, entry, (claim->block - STAGING_AHEAD_BLOCKS) * BLOCK_SIZE,
+                                          BLOCK_SIZE, !s->options.keep_cached, err);
     }
-    leave_write(s, claim, false);
-    return true;
+    leave_write(s, claim, result < 0);
+    if (result < 0)
+        lose_file(s, claim->file, err);
+    return result < 0 ? STAGING_FAILED : STAGING_CLAIMED;
 }
 
 static int complete_file(struct staging *s, uint32_t file, struct partfile *part, struct error *err)
@@ -429,8 +471,9 @@ enum staging_answer staging_end(struct staging *s, const struct staging_claim *c
 {
     struct staged_file *f = &s->files[claim->file];
     struct partfile *part = NULL;
-    if (!pace_claim(s, claim))
-        return STAGING_HAVE;
+    enum staging_answer paced = pace_claim(s, claim, err);
+    if (paced != STAGING_CLAIMED)
+        return paced;
     pthread_mutex_lock(&s->lock);
     struct active_claim *active = find_claim(s, claim->serial);
     if (active) {
@@ -445,7 +488,7 @@ enum staging_answer staging_end(struct staging *s, const struct staging_claim *c
     }
     pthread_mutex_unlock(&s->lock);
     if (!active)
-        return STAGING_HAVE;
+        return STAGING_TAKEN;
     if (part && complete_file(s, claim->file, part, err) < 0)
         return STAGING_FAILED;
     recorder_add(s->recorder, claim->file, claim->block);
@@ -473,6 +516,10 @@ bool staging_is_complete(struct staging *s)
 int staging_finish(struct staging *s, struct error *err)
 {
     recorder_destroy(&s->recorder, false);
+    if (s->lost.code != ERROR_NONE) {
+        *err = s->lost;
+        return -1;
+    }
     if (syncfs(s->tree) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
     return 0;

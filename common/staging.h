@@ -10,8 +10,10 @@
  *   staging_destroy()   leaves what is there for the next time
  *
  * Each block is claimed by the stream that writes it. A second stream with the same block (a sick link's work
- * is done twice) takes the claim over, once the first is not inside a write; the first then discards its
- * copy. So no byte is written behind a block's check, nor into a file that is complete.
+ * is done twice) collects it in memory; only when it is whole and proven does it take the claim over, once
+ * the first is not inside a write, and writes it at one go; the first then discards its copy. Whoever is
+ * through first has stored the block. So no byte is written behind a block's check, nor into a file that is
+ * complete, and a block that is said to be there is there.
  *
  * Threads: begin, write, end and abandon from any thread; the rest from one. One mutex; file system calls are
  * made without it. Ownership: the plan is borrowed and const until staging_destroy(). */
@@ -52,7 +54,8 @@ struct staging_claim {
 enum staging_answer {
     STAGING_FAILED = -1,
     STAGING_CLAIMED, /* write it, then staging_end() */
-    STAGING_HAVE,    /* it is there, or another stream has taken it over: discard the payload */
+    STAGING_HAVE,    /* it is there: discard the payload */
+    STAGING_TAKEN,   /* another stream is writing it, or has taken it over */
 };
 
 /* Takes `folder`. Files of the plan with FROM_STAGED are adopted from the sorted `state` (ERROR_PROTOCOL if
@@ -67,16 +70,20 @@ int staging_link(struct staging *staging, uint32_t file, int live, const uint8_t
 
 int staging_start(struct staging *staging, struct error *err);
 
-/* `*err` is set with STAGING_FAILED; the file has failed as a whole then. */
-enum staging_answer staging_begin(struct staging *staging, uint32_t file, uint64_t block,
+/* `*err` is set with STAGING_FAILED; the file has failed as a whole then. With `take_over`, never
+ * STAGING_TAKEN: the caller has the whole block and it is proven. */
+enum staging_answer staging_begin(struct staging *staging, uint32_t file, uint64_t block, bool take_over,
                                   struct staging_claim *claim, struct error *err);
-/* STAGING_HAVE when the claim was taken over. After a failure the claim is gone. */
+/* STAGING_TAKEN when the claim was taken over. After a failure the claim is gone. */
 enum staging_answer staging_write(struct staging *staging, const struct staging_claim *claim,
                                   const void *bytes, size_t length, uint64_t offset_in_block,
                                   struct error *err);
 /* The block is written and its bytes have the hash `hash`. The last block completes the file. */
 enum staging_answer staging_end(struct staging *staging, const struct staging_claim *claim,
                                 const uint8_t hash[HASH_SIZE], struct error *err);
+/* For a stream whose claim was taken over: waits for the other, who is writing. STAGING_HAVE or
+ * STAGING_FAILED. */
+enum staging_answer staging_wait(struct staging *staging, uint32_t file, uint64_t block, struct error *err);
 /* The bytes were bad or did not all come. */
 void staging_abandon(struct staging *staging, const struct staging_claim *claim);
 

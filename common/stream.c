@@ -4,7 +4,9 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 
+#include <linux/sockios.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static void *stream_thread_main(void *context)
@@ -56,6 +58,16 @@ void stream_stop(struct stream *stream)
     if (stream->fd >= 0)
         (void)shutdown(stream->fd, SHUT_RDWR);
     pthread_mutex_unlock(&stream->lock);
+}
+
+uint64_t stream_unsent(struct stream *stream)
+{
+    int unsent = 0;
+    pthread_mutex_lock(&stream->lock);
+    if (stream->fd < 0 || ioctl(stream->fd, SIOCOUTQ, &unsent) < 0 || unsent < 0)
+        unsent = 0;
+    pthread_mutex_unlock(&stream->lock);
+    return (uint64_t)unsent;
 }
 
 void stream_cut(struct stream *stream)

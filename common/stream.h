@@ -49,6 +49,9 @@ static inline bool stream_is_stopped(const struct stream *stream)
 /* On the loop. May be called any number of times before the join. */
 void stream_stop(struct stream *stream);
 
+/* On the loop: bytes that the peer's kernel has not acknowledged yet (SIOCOUTQ, tcp(7)); 0 if unknown. */
+uint64_t stream_unsent(struct stream *stream);
+
 /* On the loop: shuts the present connection down, so that the thread notices and may connect again. */
 void stream_cut(struct stream *stream);
 

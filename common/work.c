@@ -27,6 +27,8 @@ struct stream_work {
     struct run run;
     struct flight *flights; /* oldest first, from `first` */
     size_t first, count, capacity;
+    bool has_begun; /* it has asked for work */
+    uint64_t bytes;
 };
 
 struct work_queue {
@@ -45,6 +47,7 @@ struct work_queue {
     unsigned stream_count;
     uint64_t blocks_left, bytes_done, bytes_skipped, bytes_left, files_done;
     uint64_t answered, answer_ms; /* for the average time of a block */
+    uint64_t begun_ms;
     struct work_failure *failures;
     size_t failure_count;
     bool stopped;
@@ -192,18 +195,29 @@ static bool next_file(struct work_queue *q, struct run *run)
     return false;
 }
 
-/* The back half of the largest remainder, on a block border. */
+/* What may be taken from a run: the back half, on a block border. The one block that is left to a stream
+ * which has not asked for work yet is its own, for a while. */
+static uint64_t spare_blocks(const struct work_queue *q, const struct stream_work *owner)
+{
+    uint64_t left = owner->run.end - owner->run.next;
+    bool waits = left == 1 && !owner->has_begun && clock_ms() - q->begun_ms < WORK_SLOW_MS;
+    return waits ? 0 : left - left / 2;
+}
+
 static bool split_largest(struct work_queue *q, struct run *run)
 {
     struct run *largest = NULL;
+    uint64_t most = 0;
     for (unsigned s = 0; s < q->stream_count; s++) {
-        struct run *other = &q->streams[s].run;
-        if (other->next < other->end && (!largest || other->end - other->next > largest->end - largest->next))
-            largest = other;
+        uint64_t spare = spare_blocks(q, &q->streams[s]);
+        if (spare > most) {
+            largest = &q->streams[s].run;
+            most = spare;
+        }
     }
     if (!largest)
         return false;
-    uint64_t middle = largest->next + (largest->end - largest->next) / 2;
+    uint64_t middle = largest->end - most;
     *run = (struct run){largest->file, middle, largest->end};
     largest->end = middle;
     return true;
@@ -308,10 +322,12 @@ static void settle_oldest(struct work_queue *q, struct stream_work *stream)
     stream->count--;
     q->answered++;
     q->answer_ms += clock_ms() - flight->since_ms;
-    if (flight->noted == ERROR_NONE)
+    if (flight->noted == ERROR_NONE) {
+        stream->bytes += block_length(q->plan->files[flight->item.file].size, flight->item.block);
         q->bytes_done += mark_done(q, &flight->item);
-    else
+    } else {
         settle_note(q, flight);
+    }
     free(flight->text);
     if (stream->count == 0)
         stream->first = 0;
@@ -332,6 +348,19 @@ void work_skip(struct work_queue *q, uint32_t file, uint64_t block)
     pthread_mutex_unlock(&q->lock);
 }
 
+void work_begin(struct work_queue *q, unsigned streams)
+{
+    pthread_mutex_lock(&q->lock);
+    assert(streams <= q->stream_count);
+    q->begun_ms = clock_ms();
+    for (unsigned s = 0; s < streams; s++) {
+        struct run *run = &q->streams[s].run;
+        if (!next_file(q, run))
+            (void)split_largest(q, run);
+    }
+    pthread_mutex_unlock(&q->lock);
+}
+
 enum work_state work_take(struct work_queue *q, unsigned stream, struct work_item *item, int wait_ms)
 {
     uint64_t end_ns = clock_ns() + (uint64_t)wait_ms * 1000000u;
@@ -340,6 +369,7 @@ enum work_state work_take(struct work_queue *q, unsigned stream, struct work_ite
     bool timed_out = wait_ms == 0;
     pthread_mutex_lock(&q->lock);
     assert(stream < q->stream_count);
+    q->streams[stream].has_begun = true;
     for (;;) {
         if (is_done(q)) {
             result = WORK_DONE;
@@ -457,6 +487,11 @@ uint64_t work_pieces(struct work_queue *q)
 uint64_t work_bytes_done(struct work_queue *q)
 {
     return read_locked(q, &q->bytes_done);
+}
+
+uint64_t work_stream_bytes(struct work_queue *q, unsigned stream)
+{
+    return read_locked(q, &q->streams[stream].bytes);
 }
 
 uint64_t work_bytes_skipped(struct work_queue *q)

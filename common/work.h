@@ -52,6 +52,11 @@ void work_destroy(struct work_queue **queue);
 /* Before the streams start: this block is there already and counts as resumed. */
 void work_skip(struct work_queue *queue, uint32_t file, uint64_t block);
 
+/* Gives each of the first `streams` streams something of its own to begin with, if there is enough, so that a
+ * stream whose connection comes up late still finds work. Once, after the skipping; without it streams take
+ * as they come. */
+void work_begin(struct work_queue *queue, unsigned streams);
+
 /* Waits up to wait_ms for something to do. */
 enum work_state work_take(struct work_queue *queue, unsigned stream, struct work_item *item, int wait_ms);
 
@@ -84,6 +89,8 @@ uint64_t work_pieces(
     struct work_queue *queue); /* blocks still to move: more streams than that are of no use */
 uint64_t work_bytes_done(struct work_queue *queue); /* moved and answered; never counts a block twice */
 uint64_t work_bytes_skipped(struct work_queue *queue);
+uint64_t work_stream_bytes(struct work_queue *queue,
+                           unsigned stream);        /* of good answers; a block may travel twice */
 uint64_t work_bytes_left(struct work_queue *queue); /* not moved, of files that did not fail */
 uint64_t work_files_done(struct work_queue *queue); /* files without a block left, failed ones not counted */
 bool work_file_is_done(struct work_queue *queue, uint32_t file); /* all blocks there, not failed */

@@ -102,14 +102,14 @@ static enum walk_step count_entry(void *context, const struct walk_entry *entry,
     return WALK_ON;
 }
 
-static bool take_manifest(const struct store *store, const char *id, struct message_model *model)
+static bool take_manifest(const struct store *store, const char *id, int live, struct message_model *model)
 {
     struct manifest_summary summary;
     struct error ignored;
-    uint64_t generation;
+    struct stat st;
     int meta = store_open_meta(store, id, false);
-    bool found = meta >= 0 && manifest_generations(meta, &generation, 1) == 1 &&
-                 manifest_load_summary(&summary, meta, generation, &ignored) == 0;
+    uint64_t generation = meta >= 0 && fstat(live, &st) == 0 ? manifest_choose(meta, st.st_ino) : 0;
+    bool found = generation != 0 && manifest_load_summary(&summary, meta, generation, &ignored) == 0;
     fdio_drop(&meta);
     if (found) {
         model->files = summary.files;
@@ -120,14 +120,27 @@ static bool take_manifest(const struct store *store, const char *id, struct mess
     return found;
 }
 
+/* Something was put into the model's folder, or taken out, after it was published. (Below its top it goes
+ * unseen here; a pull and info look at every file.) */
+static bool was_altered(int live, const struct message_model *model)
+{
+    struct stat st;
+    if (fstat(live, &st) < 0)
+        return false;
+    return st.st_mtim.tv_sec > model->mtime ||
+           (st.st_mtim.tv_sec == model->mtime && (uint32_t)st.st_mtim.tv_nsec > model->nsec);
+}
+
 static bool describe_live(const struct store *store, const char *id, struct message_model *model)
 {
     struct error ignored;
     int live = store_open_live(store, id);
     if (live < 0)
         return false;
-    if (!take_manifest(store, id, model))
+    if (!take_manifest(store, id, live, model) || was_altered(live, model)) {
+        *model = (struct message_model){.name = (char *)id};
         (void)walk_tree(live, false, count_entry, model, &ignored);
+    }
     fdio_drop(&live);
     model->state = (char *)"complete";
     model->present = model->bytes;

@@ -90,6 +90,7 @@ static struct json *summary_line(const struct manifest_summary *summary)
     json_add_size(line, "bytes", summary->bytes);
     json_add_number(line, "mtime", (double)summary->mtime);
     json_add_size(line, "nsec", summary->nsec);
+    json_add_size(line, "folder", summary->folder & LIMIT_SIZE);
     return line;
 }
 
@@ -198,7 +199,8 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
     uint64_t version = 0;
     bool good = take_size(line, "mstore", &version) && version == 1 &&
                 take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
-                take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec);
+                take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec) &&
+                take_size(line, "folder", &summary->folder);
     json_free(line);
     return good ? 0 : damaged(err);
 }
@@ -351,6 +353,20 @@ size_t manifest_generations(int folder, uint64_t *generations, size_t most)
     else
         fdio_drop(&copy);
     return count;
+}
+
+uint64_t manifest_choose(int folder, uint64_t inode)
+{
+    uint64_t generations[MANIFEST_MOST_GENERATIONS];
+    size_t count = manifest_generations(folder, generations, MANIFEST_MOST_GENERATIONS);
+    struct error ignored;
+    for (size_t i = 0; i < count; i++) {
+        struct manifest_summary summary;
+        if (manifest_load_summary(&summary, folder, generations[i], &ignored) == 0 &&
+            summary.folder == (inode & LIMIT_SIZE))
+            return generations[i];
+    }
+    return count > 0 ? generations[0] : 0;
 }
 
 void manifest_remove(int folder, uint64_t generation)

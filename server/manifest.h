@@ -6,7 +6,7 @@
  * one after the other in the order of the lines. The first line alone is enough to list a model, and block
  * hashes are read only when they are needed.
  *
- *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…}           time of publishing
+ *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…,"folder":…}   time of publishing
  *   others   {"path":…,"size":…,"mtime":…,"nsec":…,"hash":…,"disk_mtime":…,"disk_nsec":…}
  *
  * `mtime` is the pusher's; `disk_mtime` is what the file system made of it, where that differs. A file's
@@ -25,7 +25,10 @@ struct manifest_summary {
     uint64_t files, bytes;
     int64_t mtime;
     uint32_t nsec;
+    uint64_t folder; /* 53 bits of the inode of the folder that it was made for */
 };
+
+#define MANIFEST_MOST_GENERATIONS 16
 
 struct manifest {
     struct manifest_summary summary;
@@ -58,6 +61,11 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t length, s
 
 /* The generations in a folder, highest first, at most `most`. Returns how many. */
 size_t manifest_generations(int folder, uint64_t *generations, size_t most);
+
+/* The generation that was made for the model's folder with this inode; where there is none (the root was
+ * restored from a backup), the newest. 0 if there is none at all. There is more than one only after a crash
+ * in the middle of publishing. */
+uint64_t manifest_choose(int folder, uint64_t inode);
 
 void manifest_remove(int folder, uint64_t generation);
 

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_GENERATIONS 16
-
 static void random_name(char out[20])
 {
     uint64_t number = 0;
@@ -69,26 +67,6 @@ static int switch_folders(int staging, int folder, const char *name)
     return renameat(staging, "former", staging, STAGING_TREE) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* On a file system that folds case, `qwen/x` would open `Qwen/x`, and a push would replace it. */
-static bool is_exact(int folder, const char *name)
-{
-    struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return true;
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
-    struct dirent *entry;
-    bool found = false;
-    if (!stream) {
-        fdio_drop(&copy);
-        return true;
-    }
-    while (!found && (entry = readdir(stream)) != NULL)
-        found = strcmp(entry->d_name, name) == 0;
-    (void)closedir(stream);
-    return found;
-}
-
 static int open_namespace(const struct store *store, const char *id, const char **name)
 {
     int folder = -1;
@@ -103,14 +81,8 @@ static int switch_version(const struct store *store, const char *id, int staging
     const char *name;
     int folder = open_namespace(store, id, &name);
     int result = 0;
-    if (folder < 0 || (errno = 0, !is_exact(folder, name)))
-        result =
-            folder < 0
-                ? error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder of '%s'", id)
-                : error_set(err, ERROR_FAILED,
-                            "a model whose name differs from '%s' only in case is stored on a file system "
-                            "that does not tell them apart",
-                            id);
+    if (folder < 0)
+        result = error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder of '%s'", id);
     else if (switch_folders(staging, folder, name) < 0 || fsync(folder) < 0 || fsync(store->root) < 0)
         result = error_set_sys(err, ERROR_FAILED, errno, "cannot publish '%s'", id);
     fdio_drop(&folder);
@@ -127,8 +99,8 @@ static uint64_t save_next(int meta, const struct manifest *manifest, struct erro
 
 static void remove_older(int meta, uint64_t newest)
 {
-    uint64_t generations[MOST_GENERATIONS];
-    size_t count = manifest_generations(meta, generations, MOST_GENERATIONS);
+    uint64_t generations[MANIFEST_MOST_GENERATIONS];
+    size_t count = manifest_generations(meta, generations, MANIFEST_MOST_GENERATIONS);
     for (size_t i = 0; i < count; i++)
         if (generations[i] != newest)
             manifest_remove(meta, generations[i]);
@@ -196,7 +168,7 @@ static int trash_model(const struct store *store, const char *id, int base, bool
     if (folder < 0)
         return errno == ENOENT ? 0 : -1;
     int result = 0;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
         result = to_trash(store, id, folder, name);
         *found = true;
     }

@@ -137,7 +137,8 @@ static void open_run(void *request)
 {
     struct push *p = request;
     p->lock_file = store_lock_file(p->store, p->id, &p->error);
-    if (p->lock_file < 0 || lock_patiently(p) < 0 || open_live(p) < 0)
+    if (p->lock_file < 0 || lock_patiently(p) < 0 || store_check_spelling(p->store, p->id, &p->error) < 0 ||
+        open_live(p) < 0)
         return;
     p->folder = store_open_staging(p->store, p->id, &p->error);
     if (p->folder >= 0)
@@ -342,6 +343,8 @@ static int build_manifest(struct push *p, struct manifest *manifest)
     }
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
+    struct stat tree;
+    manifest->summary.folder = fstat(staging_tree(p->staging), &tree) == 0 ? tree.st_ino : 0;
     manifest->summary.mtime = now.tv_sec;
     manifest->summary.nsec = (uint32_t)now.tv_nsec;
     return 0;

@@ -6,6 +6,7 @@
 #include "proto/json.h"
 #include "proto/name.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -157,6 +158,45 @@ bool store_is_pinned(int lock_file, uint64_t inode)
 int store_open_live(const struct store *store, const char *id)
 {
     return path_open(store->root, id, O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* Whether `name` is there under just this spelling, or not at all. */
+static bool is_exact(int folder, const char *name)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return true;
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    bool found = false;
+    if (!stream) {
+        fdio_drop(&copy);
+        return true;
+    }
+    while (!found && (entry = readdir(stream)) != NULL)
+        found = strcmp(entry->d_name, name) == 0;
+    (void)closedir(stream);
+    return found;
+}
+
+int store_check_spelling(const struct store *store, const char *id, struct error *err)
+{
+    char namespace[LIMIT_ID_PART + 1];
+    const char *slash = strchr(id, '/');
+    (void)snprintf(namespace, sizeof namespace, "%.*s", (int)(slash - id), id);
+    bool exact = is_exact(store->root, namespace);
+    int folder = exact ? openat(store->root, namespace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (folder >= 0)
+        exact = is_exact(folder, slash + 1);
+    fdio_drop(&folder);
+    if (exact)
+        return 0;
+    return error_set(
+        err, ERROR_FAILED,
+        "a model whose name differs from '%s' only in case is stored, on a file system that does not tell "
+        "them apart",
+        id);
 }
 
 static int open_model_dir(int base, const char *id, bool make)

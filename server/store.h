@@ -60,6 +60,10 @@ bool store_is_pinned(int lock_file, uint64_t inode);
 /* The folder of the live version, or -1 with errno (ENOENT where there is none). */
 int store_open_live(const struct store *store, const char *id);
 
+/* On a file system that folds case `qwen/x` would open `Qwen/x`, and a push would replace it: an error where
+ * a namespace or model of another spelling stands in the place of `id`. */
+int store_check_spelling(const struct store *store, const char *id, struct error *err);
+
 /* The folder of its manifests; `make` makes it. -1 with errno. */
 int store_open_meta(const struct store *store, const char *id, bool make);
 

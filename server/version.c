@@ -3,6 +3,7 @@
 
 #include "common/fdio.h"
 #include "common/junk.h"
+#include "common/log.h"
 #include "common/path.h"
 #include "common/sender.h"
 #include "common/walk.h"
@@ -15,44 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_GENERATIONS 16
-
 static bool is_unchanged(const struct manifest *m, uint64_t i, const struct stat *st)
 {
     return (uint64_t)st->st_size == m->listing.files[i].size && st->st_mtim.tv_sec == m->disk_mtime[i] &&
            (uint32_t)st->st_mtim.tv_nsec == m->disk_nsec[i];
-}
-
-/* -- choosing the manifest: normally there is one; after a crash in the middle of publishing, two -- */
-
-static uint64_t count_matches(const struct manifest *m, int folder)
-{
-    struct stat st;
-    uint64_t matches = 0;
-    for (size_t i = 0; i < m->listing.count; i++)
-        matches += path_stat(folder, m->listing.files[i].path, &st) == 0 && is_unchanged(m, i, &st);
-    return matches;
-}
-
-/* The manifest that fits the files best; an empty one if there is none that can be read. */
-static void choose_manifest(struct manifest *best, int meta, int folder)
-{
-    uint64_t generations[MOST_GENERATIONS], best_matches = 0;
-    size_t count = manifest_generations(meta, generations, MOST_GENERATIONS);
-    struct error ignored;
-    for (size_t i = 0; i < count; i++) {
-        struct manifest candidate;
-        if (manifest_load(&candidate, meta, generations[i], &ignored) < 0)
-            continue;
-        uint64_t matches = count == 1 ? 1 : count_matches(&candidate, folder);
-        if (matches > best_matches) {
-            manifest_release(best);
-            *best = candidate;
-            best_matches = matches;
-        } else {
-            manifest_release(&candidate);
-        }
-    }
 }
 
 /* -- holding it against the files -- */
@@ -160,8 +127,10 @@ static int open_pinned(struct version *v, const struct store *store, struct mani
     if (store_pin(v->lock_file, st.st_ino, err) < 0)
         return -1;
     int meta = store_open_meta(store, v->id, false);
-    if (meta >= 0)
-        choose_manifest(claim, meta, v->folder);
+    uint64_t generation = meta < 0 ? 0 : manifest_choose(meta, st.st_ino);
+    struct error damage;
+    if (generation != 0 && manifest_load(claim, meta, generation, &damage) < 0)
+        log_warn("%s: %s; it is served without its hashes", v->id, damage.text);
     fdio_drop(&meta);
     return 0;
 }
@@ -283,6 +252,8 @@ static void merge(struct version *v, struct manifest *merged)
         manifest_add(merged, &m->listing.files[i], m->disk_mtime[i], m->disk_nsec[i],
                      usable ? v->learned[i] : manifest_hashes(m, i));
     }
+    struct stat folder;
+    merged->summary.folder = fstat(v->folder, &folder) == 0 ? folder.st_ino : 0;
     merged->summary.mtime = m->summary.mtime;
     merged->summary.nsec = m->summary.nsec;
 }
