@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     log_open("mstore", options.verbose ? LOG_DEBUG : LOG_WARN);
     if (options.help || options.version) {
         options.help ? options_print_help(stdout, options.command) : options_print_version(stdout);
-        status = output_flush(&err) < 0 ? error_exit_status(err.code) : 0;
+        status = output_finish(&options, NULL, &err);
     } else {
         status = commands[options.command](&options);
     }

@@ -63,9 +63,12 @@ int output_flush(struct error *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    if (errno == EPIPE) /* `mstore ls | head -1`: nothing to say, but not all was written */
-        return error_set(err, ERROR_FAILED, "%s", "");
-    return error_set_sys(err, ERROR_FAILED, errno, "cannot write to standard output");
+    if (errno == EPIPE) /* `mstore ls | head -1`: the reader has what it wanted */
+        return 0;
+    int sys = errno;
+    error_set_sys(err, ERROR_FAILED, sys, "cannot write to standard output");
+    err->code = ERROR_FAILED; /* also for a full disk: it is not that of a model */
+    return -1;
 }
 
 int output_finish(const struct options *options, struct json *object, const struct error *error)
@@ -83,8 +86,7 @@ int output_finish(const struct options *options, struct json *object, const stru
     if (error->code != ERROR_NONE)
         output_error("%s", error->text);
     if (output_flush(&flush) < 0 && error->code == ERROR_NONE) {
-        if (flush.text[0])
-            output_error("%s", flush.text);
+        output_error("%s", flush.text);
         return error_exit_status(flush.code);
     }
     return error_exit_status(error->code);

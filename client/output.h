@@ -29,8 +29,7 @@ int output_finish(const struct options *options, struct json *object, const stru
 /* Text to standard output with control characters escaped. */
 void output_text(const char *text);
 
-/* Flushes standard output; a failed write (a full disk behind it) becomes an error. A closed pipe is one
- * without words. */
+/* Flushes standard output; a failed write (a full disk behind it) becomes an error. A closed pipe is none. */
 int output_flush(struct error *err);
 
 #endif

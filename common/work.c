@@ -18,7 +18,6 @@ struct run {
 
 struct flight {
     struct work_item item;
-    uint64_t since_ms;
     enum error_code noted;
     char *text; /* of the note */
 };
@@ -29,6 +28,7 @@ struct stream_work {
     size_t first, count, capacity;
     bool has_begun; /* it has asked for work */
     uint64_t bytes;
+    uint64_t silent_since_ms; /* the last answer, or when it first waited for one */
 };
 
 struct work_queue {
@@ -46,8 +46,7 @@ struct work_queue {
     struct stream_work *streams;
     unsigned stream_count;
     uint64_t blocks_left, bytes_done, bytes_skipped, bytes_left, files_done;
-    uint64_t answered, answer_ms; /* for the average time of a block */
-    uint64_t begun_ms;
+    uint64_t answered, begun_ms; /* for the average time of a block */
     struct work_failure *failures;
     size_t failure_count;
     bool stopped;
@@ -80,6 +79,7 @@ struct work_queue *work_create(const struct listing *plan, const uint8_t *wanted
     pthread_cond_init(&q->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     q->plan = plan;
+    q->begun_ms = clock_ms();
     q->first_block = must_alloc(plan->count + 1, sizeof *q->first_block);
     q->left = must_alloc(plan->count, sizeof *q->left);
     q->failed = must_alloc(plan->count, 1);
@@ -223,31 +223,50 @@ static bool split_largest(struct work_queue *q, struct run *run)
     return true;
 }
 
-/* The block that has been under way longest, if that is far longer than blocks take. One at a time and each
- * block once: if it is not one stream that is slow but the disk behind them all, moving more would only make
- * it worse. */
+/* How long a stream may be silent before it counts as sick: against what streams take for a block on the
+ * average. The time that a block is under way says little, for large socket buffers hold several. */
+static uint64_t sick_after_ms(const struct work_queue *q, uint64_t now)
+{
+    uint64_t begun = 0;
+    for (unsigned s = 0; s < q->stream_count; s++)
+        begun += q->streams[s].has_begun;
+    uint64_t block_ms = q->answered ? (now - q->begun_ms) * begun / q->answered : 0;
+    return block_ms * WORK_SLOW_FACTOR > WORK_SLOW_MS ? block_ms * WORK_SLOW_FACTOR : WORK_SLOW_MS;
+}
+
+/* The last block of this stream that is worth moving once more; the first may be about to arrive. */
+static bool last_wanted(struct work_queue *q, const struct stream_work *stream, struct work_item *item)
+{
+    for (size_t i = stream->count; i-- > 0;) {
+        *item = stream->flights[stream->first + i].item;
+        if (is_wanted(q, item) && !(*state_of(q, item) & BLOCK_DOUBLED))
+            return true;
+    }
+    return false;
+}
+
+/* A block of the stream that has been silent longest, if that is far longer than blocks take. One at a time
+ * and each block once: if it is not one stream that is slow but the disk behind them all, moving more would
+ * only make it worse. */
 static bool take_overdue(struct work_queue *q, unsigned stream, struct work_item *item)
 {
-    uint64_t average = q->answered ? q->answer_ms / q->answered : WORK_SLOW_MS;
-    uint64_t slow = average * WORK_SLOW_FACTOR > WORK_SLOW_MS ? average * WORK_SLOW_FACTOR : WORK_SLOW_MS;
-    uint64_t now = clock_ms();
-    struct flight *oldest = NULL;
+    uint64_t now = clock_ms(), longest = sick_after_ms(q, now);
+    bool found = false;
+    struct work_item candidate;
     if (q->streams[stream].count > 0)
         return false;
     for (unsigned s = 0; s < q->stream_count; s++) {
-        struct stream_work *other = &q->streams[s];
-        for (size_t i = 0; s != stream && i < other->count; i++) {
-            struct flight *flight = &other->flights[other->first + i];
-            if (is_wanted(q, &flight->item) && !(*state_of(q, &flight->item) & BLOCK_DOUBLED) &&
-                now - flight->since_ms >= slow && (!oldest || flight->since_ms < oldest->since_ms))
-                oldest = flight;
-        }
+        const struct stream_work *other = &q->streams[s];
+        if (s == stream || other->count == 0 || now - other->silent_since_ms < longest ||
+            !last_wanted(q, other, &candidate))
+            continue;
+        longest = now - other->silent_since_ms;
+        *item = candidate;
+        found = true;
     }
-    if (!oldest)
-        return false;
-    *item = oldest->item;
-    *state_of(q, item) |= BLOCK_DOUBLED;
-    return true;
+    if (found)
+        *state_of(q, item) |= BLOCK_DOUBLED;
+    return found;
 }
 
 static bool find_item(struct work_queue *q, unsigned stream, struct work_item *item)
@@ -263,6 +282,8 @@ static bool find_item(struct work_queue *q, unsigned stream, struct work_item *i
 
 static void add_flight(struct stream_work *stream, const struct work_item *item)
 {
+    if (stream->count == 0)
+        stream->silent_since_ms = clock_ms();
     if (stream->first + stream->count == stream->capacity) {
         if (stream->first > 0 && stream->first >= stream->capacity / 2) {
             memmove(stream->flights, stream->flights + stream->first,
@@ -275,7 +296,7 @@ static void add_flight(struct stream_work *stream, const struct work_item *item)
                 abort();
         }
     }
-    stream->flights[stream->first + stream->count++] = (struct flight){.item = *item, .since_ms = clock_ms()};
+    stream->flights[stream->first + stream->count++] = (struct flight){.item = *item};
 }
 
 static void fail_file(struct work_queue *q, const struct work_failure *failure)
@@ -321,7 +342,7 @@ static void settle_oldest(struct work_queue *q, struct stream_work *stream)
     struct flight *flight = &stream->flights[stream->first++];
     stream->count--;
     q->answered++;
-    q->answer_ms += clock_ms() - flight->since_ms;
+    stream->silent_since_ms = clock_ms();
     if (flight->noted == ERROR_NONE) {
         stream->bytes += block_length(q->plan->files[flight->item.file].size, flight->item.block);
         q->bytes_done += mark_done(q, &flight->item);

@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block that was under way this long, and WORK_SLOW_FACTOR times as long as blocks take on the average,
- * is moved once more by an idle stream. Measured on a LAN and the loopback, blocks take 5 to 100 ms. */
+/* A stream that has blocks under way and was silent this long, and WORK_SLOW_FACTOR times as long as streams
+ * take for a block on the average, counts as sick: an idle stream moves its blocks once more. */
 #define WORK_SLOW_MS     500
 #define WORK_SLOW_FACTOR 4
 

@@ -11,10 +11,11 @@
 
 #define LIMIT_FRAME        ((uint32_t)1 << 20) /* bytes of JSON in one control frame */
 #define LIMIT_JSON_DEPTH   8
-#define LIMIT_TEXT         511                 /* bytes of a text field */
-#define LIMIT_PATH         4095                /* bytes of a path; PATH_MAX without its NUL */
-#define LIMIT_NAME         255                 /* bytes of one part of a path; NAME_MAX */
-#define LIMIT_ID_PART      96                  /* characters of a namespace or a model name; the Hub's rule */
+#define LIMIT_TEXT         511  /* bytes of a text field */
+#define LIMIT_PATH         4095 /* bytes of a path; PATH_MAX without its NUL */
+#define LIMIT_NAME         255  /* bytes of one part of a path; NAME_MAX */
+#define LIMIT_ID_PART      96   /* characters of a namespace or a model name; the Hub's rule */
+#define LIMIT_ID           (2 * LIMIT_ID_PART + 1)
 #define LIMIT_BATCH_FILES  4096                /* entries of one `files` message */
 #define LIMIT_BATCH_BYTES  ((size_t)256 << 10) /* where a sender starts the next batch */
 #define LIMIT_BATCH_HASHES 8192

@@ -91,6 +91,8 @@ static struct json *summary_line(const struct manifest_summary *summary)
     json_add_number(line, "mtime", (double)summary->mtime);
     json_add_size(line, "nsec", summary->nsec);
     json_add_size(line, "folder", summary->folder & LIMIT_SIZE);
+    if (summary->model[0])
+        json_add_text(line, "model", summary->model);
     return line;
 }
 
@@ -196,11 +198,14 @@ static bool take_time(const struct json *line, const char *seconds, const char *
 static int parse_summary(struct manifest_summary *summary, const char *text, size_t length, struct error *err)
 {
     struct json *line = json_parse(text, length, LINE_DEPTH);
+    const char *model = json_as_text(json_get(line, "model"));
     uint64_t version = 0;
     bool good = take_size(line, "mstore", &version) && version == 1 &&
                 take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
                 take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec) &&
                 take_size(line, "folder", &summary->folder);
+    (void)snprintf(summary->model, sizeof summary->model, "%s",
+                   good && model && name_is_model_id(model) ? model : "");
     json_free(line);
     return good ? 0 : damaged(err);
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,6 +75,8 @@ static void release_run(void *request)
     journal_state_release(&p->staged);
     if (p->has_version)
         version_close(&p->version);
+    if (p->folder >= 0)
+        store_drop_empty_staging(p->store, p->id);
     fdio_drop(&p->folder);
     fdio_drop(&p->lock_file); /* last: the model is free for others now */
 }
@@ -110,6 +113,18 @@ static bool on_inspected(void *context, uint64_t bytes)
     return !atomic_load(p->cancelled);
 }
 
+/* On a file system that folds case `qwen/x` opens `Qwen/x`, and this push would replace it. */
+static int check_spelling(struct push *p)
+{
+    const char *stored = p->version.manifest.summary.model;
+    if (stored[0] ? strcmp(stored, p->id) == 0 : store_has_spelling(p->store, p->id))
+        return 0;
+    return error_set(&p->error, ERROR_FAILED,
+                     "'%s' differs only in case from a stored model, and the server's file system does not "
+                     "tell them apart",
+                     p->id);
+}
+
 static int open_live(struct push *p)
 {
     if (version_open(&p->version, p->store, p->id, &p->error) == 0)
@@ -117,7 +132,7 @@ static int open_live(struct push *p)
     else if (p->error.code != ERROR_NO_MODEL)
         return -1;
     p->error.code = ERROR_NONE;
-    return 0;
+    return p->has_version ? check_spelling(p) : 0;
 }
 
 /* A push that was just interrupted still records what it has; the next one does not fail for that. */
@@ -137,8 +152,7 @@ static void open_run(void *request)
 {
     struct push *p = request;
     p->lock_file = store_lock_file(p->store, p->id, &p->error);
-    if (p->lock_file < 0 || lock_patiently(p) < 0 || store_check_spelling(p->store, p->id, &p->error) < 0 ||
-        open_live(p) < 0)
+    if (p->lock_file < 0 || lock_patiently(p) < 0 || open_live(p) < 0)
         return;
     p->folder = store_open_staging(p->store, p->id, &p->error);
     if (p->folder >= 0)
@@ -345,6 +359,7 @@ static int build_manifest(struct push *p, struct manifest *manifest)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     struct stat tree;
     manifest->summary.folder = fstat(staging_tree(p->staging), &tree) == 0 ? tree.st_ino : 0;
+    (void)snprintf(manifest->summary.model, sizeof manifest->summary.model, "%s", p->id);
     manifest->summary.mtime = now.tv_sec;
     manifest->summary.nsec = (uint32_t)now.tv_nsec;
     return 0;

@@ -180,7 +180,7 @@ static bool is_exact(int folder, const char *name)
     return found;
 }
 
-int store_check_spelling(const struct store *store, const char *id, struct error *err)
+bool store_has_spelling(const struct store *store, const char *id)
 {
     char namespace[LIMIT_ID_PART + 1];
     const char *slash = strchr(id, '/');
@@ -190,13 +190,7 @@ int store_check_spelling(const struct store *store, const char *id, struct error
     if (folder >= 0)
         exact = is_exact(folder, slash + 1);
     fdio_drop(&folder);
-    if (exact)
-        return 0;
-    return error_set(
-        err, ERROR_FAILED,
-        "a model whose name differs from '%s' only in case is stored, on a file system that does not tell "
-        "them apart",
-        id);
+    return exact;
 }
 
 static int open_model_dir(int base, const char *id, bool make)
@@ -228,6 +222,15 @@ int store_open_staging(const struct store *store, const char *id, struct error *
     if (fd < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot make the staging folder of '%s'", id);
     return fd;
+}
+
+void store_drop_empty_staging(const struct store *store, const char *id)
+{
+    const char *name;
+    int folder = path_open_parent(store->staging, id, &name);
+    if (folder >= 0 && unlinkat(folder, name, AT_REMOVEDIR) == 0)
+        path_prune_parents(store->staging, id);
+    fdio_drop(&folder);
 }
 
 int store_save_plan(int staging_folder, const struct manifest_summary *summary, struct error *err)

@@ -60,15 +60,17 @@ bool store_is_pinned(int lock_file, uint64_t inode);
 /* The folder of the live version, or -1 with errno (ENOENT where there is none). */
 int store_open_live(const struct store *store, const char *id);
 
-/* On a file system that folds case `qwen/x` would open `Qwen/x`, and a push would replace it: an error where
- * a namespace or model of another spelling stands in the place of `id`. */
-int store_check_spelling(const struct store *store, const char *id, struct error *err);
+/* Whether the folders of `id` are listed under just this spelling. */
+bool store_has_spelling(const struct store *store, const char *id);
 
 /* The folder of its manifests; `make` makes it. -1 with errno. */
 int store_open_meta(const struct store *store, const char *id, bool make);
 
 /* The staging folder of a push, made if it is missing. */
 int store_open_staging(const struct store *store, const char *id, struct error *err);
+
+/* Removes it if nothing is in it: a push that only asked. */
+void store_drop_empty_staging(const struct store *store, const char *id);
 
 /* Writes what the push will bring, so that others can say how far it is. */
 int store_save_plan(int staging_folder, const struct manifest_summary *summary, struct error *err);

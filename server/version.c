@@ -139,6 +139,7 @@ static int open_pinned(struct version *v, const struct store *store, struct mani
 static void set_summary(struct version *v, const struct manifest *claim)
 {
     struct manifest_summary *summary = &v->manifest.summary;
+    (void)snprintf(summary->model, sizeof summary->model, "%s", claim->summary.model);
     if (claim->summary.files > 0) {
         summary->mtime = claim->summary.mtime;
         summary->nsec = claim->summary.nsec;
@@ -254,6 +255,7 @@ static void merge(struct version *v, struct manifest *merged)
     }
     struct stat folder;
     merged->summary.folder = fstat(v->folder, &folder) == 0 ? folder.st_ino : 0;
+    (void)snprintf(merged->summary.model, sizeof merged->summary.model, "%s", v->id);
     merged->summary.mtime = m->summary.mtime;
     merged->summary.nsec = m->summary.nsec;
 }

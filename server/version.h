@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 struct version {
-    char id[2 * LIMIT_ID_PART + 2];
+    char id[LIMIT_ID + 1];
     int folder;    /* of the files */
     int lock_file; /* holds the pin */
     struct manifest manifest;
