@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,6 +27,10 @@ static int step_into(int root, int dir, const char *part, size_t length)
         memcpy(name, part, length);
         name[length] = '\0';
         next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+        if (next < 0 && errno == ENOTDIR)
+            errno =
+                fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
     }
     int saved = errno;
     if (dir != root)
@@ -141,22 +146,62 @@ int path_stat(int root, const char *path, struct stat *st)
     return result;
 }
 
-static int remove_entries(int fd)
+/* Unlinks what is no folder in `path` below `top`, and collects the folders. The descriptor is closed before
+ * anyone descends, so depth costs none. */
+static int unlink_files(int top, const char *path, char ***folders, size_t *count)
 {
-    DIR *stream = fdopendir(fd); /* takes fd */
-    if (!stream) {
-        (void)close(fd);
-        return -1;
-    }
-    int result = 0;
+    int fd = path_open(top, path, O_RDONLY | O_DIRECTORY, 0);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
-    while (result == 0 && (entry = readdir(stream)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = path_remove_tree(dirfd(stream), entry->d_name);
+    int result = 0;
+    if (!stream) {
+        int saved = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        errno = saved;
+        return saved == ENOENT ? 0 : -1;
+    }
+    while (result == 0 && (errno = 0, entry = readdir(stream)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            unlinkat(dirfd(stream), entry->d_name, 0) == 0 || errno == ENOENT)
+            continue;
+        if (errno != EISDIR && errno != EPERM) {
+            result = -1;
+            break;
+        }
+        *folders = realloc(*folders, (*count + 1) * sizeof **folders);
+        if (!*folders || asprintf(&(*folders)[(*count)++], "%s/%s", path, entry->d_name) < 0)
+            abort();
+    }
+    if (!entry && errno != 0)
+        result = -1;
     int saved = errno;
     (void)closedir(stream);
     errno = saved;
     return result;
+}
+
+static int remove_folder(int top, const char *path)
+{
+    char **folders = NULL;
+    size_t count = 0;
+    const char *name;
+    int result = unlink_files(top, path, &folders, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (result == 0)
+            result = remove_folder(top, folders[i]);
+        free(folders[i]);
+    }
+    free(folders);
+    if (result < 0)
+        return -1;
+    int parent = path_open_parent(top, path, &name);
+    result = parent < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
+    int saved = errno;
+    if (parent >= 0)
+        (void)close(parent);
+    errno = saved;
+    return result < 0 && errno != ENOENT ? -1 : 0;
 }
 
 int path_remove_tree(int dir, const char *name)
@@ -165,10 +210,7 @@ int path_remove_tree(int dir, const char *name)
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return -1;
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || remove_entries(fd) < 0)
-        return -1;
-    return unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -1 : 0;
+    return remove_folder(dir, name);
 }
 
 void path_prune_parents(int root, const char *path)

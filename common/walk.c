@@ -1,6 +1,9 @@
-/* Depth first with one open folder a level; names of a level are read whole and sorted first, so that no
- * change under the walk makes it see an entry twice. */
+/* Depth first; the names of a folder are read whole and sorted first, so that no change under the walk makes
+ * it see an entry twice. */
 #include "common/walk.h"
+
+#include "common/fdio.h"
+#include "common/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +13,7 @@
 #include <unistd.h>
 
 struct walk {
+    int top;
     bool follow_links;
     walk_visitor *visit;
     void *context;
@@ -96,49 +100,65 @@ static void classify(const struct walk *walk, int dir, struct walk_entry *entry)
         entry->kind = S_ISDIR(entry->st.st_mode) ? WALK_FOLDER : WALK_SPECIAL;
 }
 
-static int walk_folder(const struct walk *walk, int dir, const char *prefix, int *failed, struct error *err);
+/* A folder below the top; "" is the top itself. Paths, not descriptors, lead down, so depth costs none. */
+static int open_folder(const struct walk *walk, const char *path)
+{
+    return path[0] ? path_open(walk->top, path, O_RDONLY | O_DIRECTORY, 0)
+                   : openat(walk->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
 
-static int walk_one(const struct walk *walk, int dir, const char *prefix, const char *name, struct error *err)
+static int walk_folder(const struct walk *walk, const char *prefix, int *failed, struct error *err);
+
+static int enter(const struct walk *walk, struct walk_entry *entry, struct error *err)
+{
+    int failed = 0;
+    int result = walk_folder(walk, entry->path, &failed, err);
+    if (failed == 0)
+        return result;
+    entry->kind = WALK_FAILED;
+    entry->sys = failed;
+    return walk->visit(walk->context, entry, err) == WALK_STOP ? -1 : 0;
+}
+
+/* One name in `*dir`, which is closed before the walk goes deeper, and opened again for the next name. */
+static int walk_one(const struct walk *walk, int *dir, const char *prefix, const char *name,
+                    struct error *err)
 {
     char *path = join(prefix, name);
     struct walk_entry entry = {.path = path, .name = name};
-    classify(walk, dir, &entry);
+    if (*dir < 0)
+        *dir = open_folder(walk, prefix);
+    classify(walk, *dir, &entry);
     enum walk_step step = walk->visit(walk->context, &entry, err);
     int result = step == WALK_STOP ? -1 : 0;
     if (entry.kind == WALK_FOLDER && step == WALK_ON) {
-        int failed = 0;
-        result = walk_folder(walk, openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path,
-                             &failed, err);
-        if (failed != 0) {
-            entry.kind = WALK_FAILED;
-            entry.sys = failed;
-            result = walk->visit(walk->context, &entry, err) == WALK_STOP ? -1 : 0;
-        }
+        fdio_drop(dir);
+        result = enter(walk, &entry, err);
     }
     free(path);
     return result;
 }
 
-/* Takes `dir`, which may be -1 with errno set: then, and if it cannot be read, *failed says why. */
-static int walk_folder(const struct walk *walk, int dir, const char *prefix, int *failed, struct error *err)
+/* *failed says why the folder cannot be read, 0 if it can. */
+static int walk_folder(const struct walk *walk, const char *prefix, int *failed, struct error *err)
 {
     struct names names = {0};
     int result = 0;
+    int dir = open_folder(walk, prefix);
     int copy = dir < 0 ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
     *failed = copy < 0 ? errno : read_names(copy, &names);
     for (size_t i = 0; *failed == 0 && result == 0 && i < names.count; i++)
-        result = walk_one(walk, dir, prefix, names.list[i], err);
+        result = walk_one(walk, &dir, prefix, names.list[i], err);
     names_release(&names);
-    if (dir >= 0)
-        (void)close(dir);
+    fdio_drop(&dir);
     return result;
 }
 
 int walk_tree(int top, bool follow_links, walk_visitor *visit, void *context, struct error *err)
 {
-    struct walk walk = {follow_links, visit, context};
+    struct walk walk = {top, follow_links, visit, context};
     int failed = 0;
-    int result = walk_folder(&walk, openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", &failed, err);
+    int result = walk_folder(&walk, "", &failed, err);
     if (failed != 0)
         return error_set_sys(err, ERROR_FAILED, failed, "cannot read the folder");
     return result;

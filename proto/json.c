@@ -3,6 +3,7 @@
 #include "proto/json.h"
 
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,27 +58,68 @@ bool json_is_utf8(const char *text, size_t length)
     return true;
 }
 
-/* Finds what cJSON lets through: too much nesting, and escaped NULs, which would cut a string short. */
-static bool is_harmless(const char *text, size_t length, int max_depth)
+/* Length of the number at `text` by the grammar of RFC 8259, section 6; 0 if it is none. */
+static size_t number_length(const char *text, size_t left)
+{
+    size_t i = left > 0 && text[0] == '-', digits = 0;
+    bool leading_zero = i < left && text[i] == '0';
+    for (; i < left && text[i] >= '0' && text[i] <= '9'; i++)
+        digits++;
+    if (digits == 0 || (leading_zero && digits > 1))
+        return 0;
+    for (int part = 0; part < 2; part++) { /* fraction, exponent */
+        bool there = i < left && (part == 0 ? text[i] == '.' : (text[i] | 0x20) == 'e');
+        if (!there)
+            continue;
+        i++;
+        if (part == 1 && i < left && (text[i] == '+' || text[i] == '-'))
+            i++;
+        for (digits = 0; i < left && text[i] >= '0' && text[i] <= '9'; i++)
+            digits++;
+        if (digits == 0)
+            return 0;
+    }
+    return i;
+}
+
+/* Length of the string at `text`, quotes included; 0 if it does not end, or holds a control character or an
+ * escaped NUL. */
+static size_t string_length(const char *text, size_t left)
+{
+    for (size_t i = 1; i < left; i++) {
+        if ((unsigned char)text[i] < 0x20)
+            return 0;
+        if (text[i] == '"')
+            return i + 1;
+        if (text[i] == '\\' && left - i >= 6 && memcmp(text + i + 1, "u0000", 5) == 0)
+            return 0;
+        i += text[i] == '\\';
+    }
+    return 0;
+}
+
+/* Refuses what cJSON lets through: too much nesting, escaped NULs, which would cut a string short, and loose
+ * numbers, strings and white space. */
+static bool is_strict(const char *text, size_t length, int max_depth)
 {
     int depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0, step; i < length; i += step) {
         char c = text[i];
-        if (in_string && c == '\\') {
-            if (length - i >= 6 && memcmp(text + i + 1, "u0000", 5) == 0)
-                return false;
-            i++;
-        } else if (c == '"') {
-            in_string = !in_string;
-        } else if (!in_string && (c == '{' || c == '[')) {
-            if (++depth > max_depth)
-                return false;
-        } else if (!in_string && (c == '}' || c == ']')) {
+        step = 1;
+        if (c == '"')
+            step = string_length(text + i, length - i);
+        else if (c == '-' || (c >= '0' && c <= '9'))
+            step = number_length(text + i, length - i);
+        else if (c == '{' || c == '[')
+            step = ++depth <= max_depth;
+        else if (c == '}' || c == ']')
             depth--;
-        }
+        else if (!strchr(" \t\n\r:,truefalsn", c))
+            step = 0;
+        if (step == 0)
+            return false;
     }
-    return true;
+    return length > 0;
 }
 
 static bool is_blank(const char *text, const char *end)
@@ -89,7 +131,7 @@ static bool is_blank(const char *text, const char *end)
 
 struct json *json_parse(const char *text, size_t length, int max_depth)
 {
-    if (!json_is_utf8(text, length) || !is_harmless(text, length, max_depth))
+    if (!json_is_utf8(text, length) || !is_strict(text, length, max_depth))
         return NULL;
     const char *end = NULL;
     cJSON *value = cJSON_ParseWithLengthOpts(text, length, &end, 0);
@@ -132,14 +174,28 @@ struct json *json_add(struct json *parent, const char *key, struct json *value)
     return value;
 }
 
+/* cJSON prints numbers by 15 digits where they come close enough; whole ones have to be exact. */
+static struct json *whole_number(const char *digits)
+{
+    return outer(cJSON_CreateRaw(digits));
+}
+
 void json_add_number(struct json *parent, const char *key, double value)
 {
-    json_add(parent, key, outer(cJSON_CreateNumber(isfinite(value) ? value : 0)));
+    char digits[32];
+    if (value != floor(value) || fabs(value) > WHOLE_MAX) {
+        json_add(parent, key, outer(cJSON_CreateNumber(isfinite(value) ? value : 0)));
+        return;
+    }
+    (void)snprintf(digits, sizeof digits, "%" PRId64, (int64_t)value);
+    json_add(parent, key, whole_number(digits));
 }
 
 void json_add_size(struct json *parent, const char *key, uint64_t value)
 {
-    json_add_number(parent, key, (double)value);
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%" PRIu64, value);
+    json_add(parent, key, whole_number(digits));
 }
 
 void json_add_bool(struct json *parent, const char *key, bool value)

@@ -14,6 +14,7 @@
 #define LIMIT_TEXT         511  /* bytes of a text field */
 #define LIMIT_PATH         4095 /* bytes of a path; PATH_MAX without its NUL */
 #define LIMIT_NAME         255  /* bytes of one part of a path; NAME_MAX */
+#define LIMIT_PARTS        64   /* of a path; who walks a model holds a descriptor for each */
 #define LIMIT_ID_PART      96   /* characters of a namespace or a model name; the Hub's rule */
 #define LIMIT_ID           (2 * LIMIT_ID_PART + 1)
 #define LIMIT_BATCH_FILES  4096                /* entries of one `files` message */

@@ -5,6 +5,7 @@
 #include "proto/json.h"
 #include "proto/name.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum kind {
     KIND_NSEC,
     KIND_FLAG,
     KIND_TEXT,
+    KIND_STATE,
     KIND_ID,
     KIND_PATH,
     KIND_HASHES,
@@ -50,7 +52,7 @@ static const struct {
     [MESSAGE_MODEL] = {"model",
                        {FIELD("name", KIND_ID, model.name), FIELD("bytes", KIND_SIZE, model.bytes),
                         FIELD("files", KIND_SIZE, model.files), FIELD("mtime", KIND_TIME, model.mtime),
-                        FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_TEXT, model.state),
+                        FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_STATE, model.state),
                         FIELD("present", KIND_SIZE, model.present),
                         FIELD("warnings", KIND_SIZE, model.warnings)}},
     [MESSAGE_PROGRESS] = {"progress",
@@ -148,6 +150,7 @@ static void encode_field(struct json *object, const struct field *field, const v
         json_add_bool(object, field->name, *(const bool *)value);
         break;
     case KIND_TEXT:
+    case KIND_STATE:
     case KIND_ID:
         add_text(object, field->name, *(char *const *)value);
         break;
@@ -224,6 +227,20 @@ static bool decode_path(const struct json *object, const char *key, char **out)
     free(*out);
     *out = NULL;
     return false;
+}
+
+static bool has_path(const struct json *object, const char *key)
+{
+    char hex[32];
+    (void)snprintf(hex, sizeof hex, "%s_hex", key);
+    return json_get(object, key) || json_get(object, hex);
+}
+
+static bool decode_state(const struct json *value, char **out)
+{
+    const char *text = json_as_text(value);
+    return text && (strcmp(text, "complete") == 0 || strcmp(text, "incomplete") == 0) &&
+           decode_text(value, out);
 }
 
 static bool decode_hashes(const struct json *value, struct block_hashes *out)
@@ -303,10 +320,12 @@ static bool decode_field(const struct json *object, const struct field *field, v
         return json_as_bool(value, out);
     case KIND_TEXT:
         return decode_text(value, out);
+    case KIND_STATE:
+        return decode_state(value, out);
     case KIND_ID:
         return decode_id(value, out);
     case KIND_PATH:
-        return decode_path(object, field->name, out) || (field->optional && !value);
+        return decode_path(object, field->name, out) || (field->optional && !has_path(object, field->name));
     case KIND_HASHES:
         return decode_hashes(value, out);
     case KIND_SIZES:
@@ -352,6 +371,7 @@ static void release_field(const struct field *field, void *value)
 {
     switch (field->kind) {
     case KIND_TEXT:
+    case KIND_STATE:
     case KIND_ID:
     case KIND_PATH:
         free(*(char **)value);

@@ -42,7 +42,7 @@ bool name_is_path(const char *s)
 {
     if (strlen(s) > LIMIT_PATH || strcmp(s, ".mstore") == 0 || strncmp(s, ".mstore/", 8) == 0)
         return false;
-    for (;;) {
+    for (int parts = 1; parts <= LIMIT_PARTS; parts++) {
         size_t part = strcspn(s, "/");
         if (!is_path_part(s, part))
             return false;
@@ -50,4 +50,5 @@ bool name_is_path(const char *s)
             return true;
         s += part + 1;
     }
+    return false;
 }

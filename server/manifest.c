@@ -202,8 +202,10 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
     uint64_t version = 0;
     bool good = take_size(line, "mstore", &version) && version == 1 &&
                 take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
-                take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec) &&
-                take_size(line, "folder", &summary->folder);
+                take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec);
+    summary->folder = 0;
+    if (good && json_get(line, "folder"))
+        good = take_size(line, "folder", &summary->folder);
     (void)snprintf(summary->model, sizeof summary->model, "%s",
                    good && model && name_is_model_id(model) ? model : "");
     json_free(line);
@@ -306,6 +308,23 @@ int manifest_load_summary(struct manifest_summary *summary, int folder, uint64_t
     return result;
 }
 
+/* The block hashes make the file hashes: damage to either is found here, and not blamed on the model's bytes.
+ */
+static bool hashes_agree(const struct manifest *m)
+{
+    for (size_t i = 0; i < m->listing.count; i++) {
+        const struct file_entry *file = &m->listing.files[i];
+        const uint8_t *hashes = manifest_hashes(m, i);
+        uint8_t hash[HASH_SIZE];
+        if (!hashes)
+            continue;
+        digest_file(hashes, block_count(file->size), file->size, hash);
+        if (memcmp(hash, file->hash, HASH_SIZE) != 0)
+            return false;
+    }
+    return true;
+}
+
 int manifest_load(struct manifest *m, int folder, uint64_t generation, struct error *err)
 {
     char name[FILE_NAME_MAX];
@@ -318,7 +337,7 @@ int manifest_load(struct manifest *m, int folder, uint64_t generation, struct er
     if (result < 0)
         return -1;
     m->blocks = (uint8_t *)read_file(folder, file_name(name, generation, "blocks"), SIZE_MAX - 1, &length);
-    if (m->blocks && length == m->block_total * HASH_SIZE)
+    if (m->blocks && length == m->block_total * HASH_SIZE && hashes_agree(m))
         return 0;
     result = m->blocks ? damaged(err) : read_error(err, name);
     manifest_release(m);

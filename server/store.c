@@ -105,8 +105,8 @@ int store_lock_push(int lock_file, const char *id, const char *owner, struct err
     }
     if (gmtime_r(&now, &parts))
         (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &parts);
-    int length = snprintf(text, sizeof text, "by %s since %s\n", owner, when);
-    if (ftruncate(lock_file, 0) < 0 || fdio_pwrite(lock_file, text, (size_t)length, 0) < 0)
+    (void)snprintf(text, sizeof text, "by %.200s since %s\n", owner, when);
+    if (ftruncate(lock_file, 0) < 0 || fdio_pwrite(lock_file, text, strlen(text), 0) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot write the lock of '%s'", id);
     return 0;
 }
