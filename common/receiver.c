@@ -116,8 +116,7 @@ int receiver_block(struct receiver *r, const struct chunk *chunk, enum receiver_
         *answer = RECEIVER_VOID;
     } else if (memcmp(hash, computed, HASH_SIZE) != 0) {
         abandon(r, &a);
-        bool there = staging_has(r->staging, chunk->file, chunk->offset / BLOCK_SIZE);
-        *answer = there ? RECEIVER_STORED : RECEIVER_BAD;
+        *answer = RECEIVER_BAD;
     } else {
         *answer = store(r, &a, whole, hash);
     }

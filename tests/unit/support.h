@@ -1,7 +1,7 @@
 /* What several unit tests need: a folder of their own that goes at the end, files with known bytes, plans.
  *
- * Folders are made in $TMPDIR or, without it, in the current folder. cmocka's assertions belong to the main thread:
- * other threads count what went wrong and the test looks at the counter after the join. */
+ * Folders are made in $TMPDIR or, without it, in the current folder. cmocka's assertions belong to the main
+ * thread: other threads count what went wrong and the test looks at the counter after the join. */
 #ifndef UNIT_SUPPORT_H
 #define UNIT_SUPPORT_H
 
@@ -18,11 +18,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/digest.h"
+#include "common/path.h"
 #include "proto/listing.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -31,14 +33,6 @@ struct scratch {
     char path[256];
     int fd;
 };
-
-static inline int support_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
 
 /* cmocka setup and teardown: *state is a struct scratch. */
 static inline int scratch_setup(void **state)
@@ -57,7 +51,7 @@ static inline int scratch_teardown(void **state)
 {
     struct scratch *scratch = *state;
     (void)close(scratch->fd);
-    int result = nftw(scratch->path, support_remove, 32, FTW_DEPTH | FTW_PHYS);
+    int result = path_remove_tree(AT_FDCWD, scratch->path);
     free(scratch);
     return result;
 }
@@ -67,10 +61,11 @@ static inline int scratch_teardown(void **state)
 /* Bytes that differ from block to block and from seed to seed. */
 static inline void fill(uint8_t *bytes, size_t length, uint32_t seed)
 {
-    uint32_t x = seed * 2654435761u + 12345u;
-    for (size_t i = 0; i < length; i++) {
-        x = x * 1664525u + 1013904223u;
-        bytes[i] = (uint8_t)(x >> 24);
+    uint64_t x = seed * 2654435761u + 12345u;
+    for (size_t i = 0; i < length; i += sizeof x) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        uint64_t mixed = x ^ (x >> 29);
+        memcpy(bytes + i, &mixed, length - i < sizeof mixed ? length - i : sizeof mixed);
     }
 }
 
@@ -141,9 +136,33 @@ static inline bool file_equals(int folder, const char *path, const void *bytes, 
 
 static inline void plan_add(struct listing *plan, const char *path, uint64_t size, enum file_from from)
 {
-    struct file_entry entry = {
-        .path = (char *)path, .size = size, .mtime = 1700000000, .nsec = 123456789, .source = 7, .from = from};
+    struct file_entry entry = {.path = (char *)path,
+                               .size = size,
+                               .mtime = 1700000000,
+                               .nsec = 123456789,
+                               .source = 7,
+                               .from = from};
     listing_add(plan, &entry);
+}
+
+/* Two connected blocking sockets: over TCP on the loopback, or of the local kind. */
+static inline void socket_pair(int ends[2], bool tcp)
+{
+    if (!tcp) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        return;
+    }
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listening, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &length), 0);
+    ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(ends[0], (struct sockaddr *)&address, length), 0);
+    ends[1] = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(ends[1] >= 0);
+    (void)close(listening);
 }
 
 /* Descriptors open in this process: what a test opened it has to close. */

@@ -1,4 +1,5 @@
-/* The journal: what is written comes back; what is torn or damaged comes back as a former state, never as another one. */
+/* The journal: what is written comes back; what is torn or damaged comes back as a former state, never as
+ * another one. */
 #include "support.h"
 
 #include "common/journal.h"
@@ -14,8 +15,10 @@ static void write_sample(int folder)
     struct journal *journal = NULL;
     struct error err = {0};
     uint8_t *hashes = filled(10 * HASH_SIZE, 1);
-    struct file_entry whole = {.path = (char *)"a/whole.bin", .size = 2 * BLOCK_SIZE + 5, .mtime = -7, .nsec = 999999999};
-    struct file_entry holes = {.path = (char *)odd_name, .size = 9 * BLOCK_SIZE, .mtime = 1700000000, .source = 1};
+    struct file_entry whole = {
+        .path = (char *)"a/whole.bin", .size = 2 * BLOCK_SIZE + 5, .mtime = -7, .nsec = 999999999};
+    struct file_entry holes = {
+        .path = (char *)odd_name, .size = 9 * BLOCK_SIZE, .mtime = 1700000000, .source = 1};
     struct file_entry empty = {.path = (char *)"empty", .size = 0};
     whole.source = LIMIT_SIZE;
     assert_int_equal(journal_create(&journal, folder, &err), 0);
@@ -72,8 +75,9 @@ static void what_is_written_comes_back(void **state)
 static bool same_file(const struct journal_file *a, const struct journal_file *b)
 {
     return strcmp(a->entry.path, b->entry.path) == 0 && a->entry.size == b->entry.size &&
-           a->entry.mtime == b->entry.mtime && a->entry.nsec == b->entry.nsec && a->entry.source == b->entry.source &&
-           (!a->temporary) == (!b->temporary) && (!a->temporary || strcmp(a->temporary, b->temporary) == 0);
+           a->entry.mtime == b->entry.mtime && a->entry.nsec == b->entry.nsec &&
+           a->entry.source == b->entry.source && (!a->temporary) == (!b->temporary) &&
+           (!a->temporary || strcmp(a->temporary, b->temporary) == 0);
 }
 
 /* Whether everything that `part` says is also said by `whole`. */
@@ -86,8 +90,8 @@ static bool is_contained(const struct journal_state *part, const struct journal_
         if (!same_file(p, w) || (p->complete && !w->complete) || p->blocks > w->blocks)
             return false;
         for (uint64_t b = 0; b < p->blocks; b++)
-            if (p->present[b] &&
-                (!w->present[b] || memcmp(p->hashes + b * HASH_SIZE, w->hashes + b * HASH_SIZE, HASH_SIZE) != 0))
+            if (p->present[b] && (!w->present[b] || memcmp(p->hashes + b * HASH_SIZE,
+                                                           w->hashes + b * HASH_SIZE, HASH_SIZE) != 0))
                 return false;
     }
     return true;
@@ -491,7 +495,8 @@ static void the_former_journal_stands_until_the_commit(void **state)
     journal_load(&got, scratch->fd);
     assert_int_equal(got.count, FILES);
     journal_state_release(&got);
-    assert_int_equal(journal_create(&journal, scratch->fd, &err), 0); /* over the leftover of the one before */
+    assert_int_equal(journal_create(&journal, scratch->fd, &err),
+                     0); /* over the leftover of the one before */
     assert_int_equal(journal_commit(journal, &err), 0);
     journal_destroy(&journal);
     journal_load(&got, scratch->fd);

@@ -337,7 +337,7 @@ static void a_block_that_does_not_match_twice_fails_its_file(void **state)
     assert_string_equal(failures[0].error.text, "noted '0'");
     assert_false(work_file_is_done(f.queue, 0));
     assert_int_equal(work_bytes_left(f.queue), BLOCK_SIZE); /* the other file's */
-    expect(&f, 0, 1, 0); /* and nothing of the failed one any more */
+    expect(&f, 0, 1, 0);                                    /* and nothing of the failed one any more */
     answer(&f, 0);
     assert_true(work_is_done(f.queue));
     assert_int_equal(work_files_done(f.queue), 1);
@@ -361,7 +361,8 @@ static void any_other_trouble_fails_the_file_at_once(void **state)
     const struct work_failure *failures = work_failures(f.queue, &count);
     assert_int_equal(count, 1);
     assert_int_equal(failures[0].error.code, ERROR_CHANGED);
-    assert_int_equal(work_bytes_done(f.queue), 0); /* a block of a failed file that arrives later does not count */
+    assert_int_equal(work_bytes_done(f.queue),
+                     0); /* a block of a failed file that arrives later does not count */
     end(&f);
 }
 
@@ -594,7 +595,8 @@ static void eight_threads_move_every_block_exactly_once(void **state)
         for (unsigned s = 0; s < HAMMER_STREAMS; s++)
             pthread_join(threads[s], NULL);
         assert_int_equal(wrong, 0);
-        bool may_double = clock_ms() - start >= WORK_SLOW_MS; /* a thread may have slept on a block on a busy machine */
+        bool may_double =
+            clock_ms() - start >= WORK_SLOW_MS; /* a thread may have slept on a block on a busy machine */
         for (uint64_t b = 0; b < first[40]; b++)
             assert_true(moved[b] == 1 || (may_double && moved[b] > 1));
         assert_int_equal(work_bytes_done(f.queue), listing_bytes(&f.plan));
