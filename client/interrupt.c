@@ -4,18 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t signal_number;
+static atomic_int signal_number; /* lock-free, so a handler may store it; threads read it too */
 static int wake[2] = {-1, -1};
 
 static void on_signal(int number)
 {
     int saved = errno;
-    if (signal_number != 0)
+    if (atomic_exchange(&signal_number, number) != 0)
         _exit(128 + number);
-    signal_number = number;
     ssize_t ignored = write(wake[1], "", 1);
     (void)ignored;
     errno = saved;
