@@ -144,9 +144,6 @@ static void add_texts(struct json *result, const struct report *r)
     for (size_t i = 0; i < r->warning_count; i++)
         json_add_text(warnings, NULL, r->warnings[i]);
     add_derived_warnings(warnings, r);
-    struct json *alone = json_add(result, "left_alone", json_array());
-    for (size_t i = 0; i < r->left_alone_count; i++)
-        json_add_text(alone, NULL, r->left_alone[i]);
 }
 
 /* What a dry run would move. */
