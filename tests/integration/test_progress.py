@@ -1,0 +1,261 @@
+"""Progress: each mode, on a terminal and without one, and numbers that never lie (kind S)."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+import cproxy
+import models
+from harness import BLOCK, MIB, SLOWNESS, clean_environment, push
+
+WIDTH = 80
+
+
+@pytest.fixture
+def slow_link(server, make_proxy):
+    """A link of 40 MB/s on 4 streams."""
+    return make_proxy(server.address, cproxy.rate(10e6))
+
+
+@pytest.fixture
+def slow_client(slow_link, make_client):
+    """A client behind the slow link."""
+    return make_client(slow_link.address)
+
+
+def check_numbers(lines, total):
+    """Never backwards, never beyond the total, exactly the total at the end."""
+    amounts = [line["bytes"] for line in lines]
+    assert amounts == sorted(amounts) and 0 <= amounts[0] and amounts[-1] == total
+    for line in lines:
+        assert line.keys() == {"bytes", "total", "bytes_per_second", "eta_seconds"}
+        assert line["total"] == total and line["bytes_per_second"] >= 0
+        assert line["eta_seconds"] is None or line["eta_seconds"] >= 0
+
+
+@pytest.mark.parametrize("command", ["push", "pull"])
+def test_b98_json_progress(server, client, slow_client, src, dst, command):
+    models.rnd(src / "w.bin", 160 * MIB, seed=1)
+    push(client, src, "ns/stored")
+    args = {"push": ["push", src, "ns/m"], "pull": ["pull", "ns/stored", dst]}[command]
+    result = slow_client.ok("--json", "--progress", "json", *args)
+    check_numbers(result.progress, 160 * MIB)
+    assert abs(len(result.progress) - result.data["seconds"]) <= 2, "one line a second"
+    middle = result.progress[len(result.progress) // 2]
+    assert middle["bytes_per_second"] == pytest.approx(40e6, rel=0.4)
+    assert middle["eta_seconds"] == pytest.approx((middle["total"] - middle["bytes"]) / 40e6, abs=2)
+
+
+def test_b98_block_sent_twice_counts_once(server, client, make_client, make_proxy, src):
+    """A flipped bit makes a block travel again; the numbers do not show it twice."""
+    models.rnd(src / "w.bin", 4 * BLOCK, seed=1)
+    proxy = make_proxy(server.address, cproxy.flip(MIB, conn=1, dir="c2s"))
+    result = make_client(proxy.address).ok("--json", "--progress", "json", "push", src, "ns/m")
+    check_numbers(result.progress, 4 * BLOCK)
+    assert proxy.rules[0].hits == 1 and proxy.bytes("c2s") > 5 * BLOCK
+    assert result.data["bytes"]["total"] == 4 * BLOCK
+    models.assert_same(src, server.model("ns/m"))
+
+
+def test_skipped_bytes_are_not_speed(server, client, slow_client, src):
+    """60 MiB that are there already and 8 MiB to move: the rate is that of the 8."""
+    models.rnd(src / "there.bin", 60 * MIB, seed=1)
+    push(client, src)
+    models.rnd(src / "new.bin", 8 * MIB, seed=2)
+    result = slow_client.ok("--json", "--progress", "json", "push", src, "ns/m")
+    assert result.data["bytes"]["skipped"] == 60 * MIB and result.data["bytes"]["sent"] == 8 * MIB
+    assert result.data["bytes_per_second"] < 12e6
+    assert max(line["bytes_per_second"] for line in result.progress) < 15e6
+    assert result.progress[-1]["bytes"] == result.progress[-1]["total"]
+
+
+def test_progress_of_empty_files_ends(server, client, src):
+    models.rnd(src / "empty", 0)
+    result = client.ok("--json", "--progress", "json", "push", src, "ns/m")
+    assert result.progress == [] or result.progress[-1]["bytes"] == 0
+
+
+def test_b100_no_bar_in_a_log(server, client, slow_client, src, dst):
+    """auto without a terminal is a line every 10 s: none or few, and no carriage return."""
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    result = slow_client.ok("push", src, "ns/m")
+    assert "\r" not in result.err + result.out and "\x1b" not in result.err + result.out
+    assert len(result.err) < 1000
+
+
+def test_plain_lines(server, client, slow_client, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    result = slow_client.ok("push", "--progress", "plain", src, "ns/m")
+    assert "\r" not in result.err and "\x1b" not in result.err
+
+
+@pytest.mark.slow
+def test_plain_line_every_10_seconds(server, make_client, make_proxy, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    proxy = make_proxy(server.address, cproxy.rate(300e3))
+    result = make_client(proxy.address).ok("push", src, "ns/m", timeout=120)
+    lines = [line for line in result.err.splitlines() if "%" in line]
+    assert len(lines) in (2, 3) and len(result.err) < 4096, result
+
+
+def test_no_progress(server, client, slow_client, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    result = slow_client.ok("--json", "push", "--progress", "none", src, "ns/m")
+    assert result.err == ""
+
+
+class Screen:
+    """What a terminal shows; enough of one for a bar."""
+
+    def __init__(self):
+        self.lines, self.row, self.column = [""], 0, 0
+
+    def feed(self, text):
+        """Takes what was written to the terminal."""
+        for piece in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.", text, re.S):
+            if piece.startswith("\x1b"):
+                self._escape(piece)
+            elif piece == "\r":
+                self.column = 0
+            elif piece == "\n":
+                self.row += 1
+                self.column = 0
+                self.lines += [""] * (self.row + 1 - len(self.lines))
+            else:
+                self._put(piece)
+
+    def _escape(self, piece):
+        line = self.lines[self.row]
+        if piece in ("\x1b[K", "\x1b[0K"):
+            self.lines[self.row] = line[:self.column]
+        elif piece == "\x1b[2K":
+            self.lines[self.row] = ""
+
+    def _put(self, char):
+        line = self.lines[self.row].ljust(self.column)
+        self.lines[self.row] = line[:self.column] + char + line[self.column + 1:]
+        self.column += 1
+
+
+class Terminal:
+    """Runs a client on a pseudo terminal and keeps what it wrote, with times."""
+
+    def __init__(self, client, args, width=WIDTH, env=None, answer=None):
+        self.pieces = []
+        parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        words = client.words(args, client.address, None)
+        environment = dict({"TERM": "xterm-256color"}, **(env or {}))
+        self.process = subprocess.Popen(words, stdin=child, stdout=child, stderr=child, close_fds=True,
+                                        env=clean_environment(client.work, environment), start_new_session=True)
+        os.close(child)
+        try:
+            self._read(parent, answer)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.status = self.process.wait(10)
+            os.close(parent)
+
+    def _read(self, parent, answer):
+        deadline = time.monotonic() + 30 * SLOWNESS
+        while time.monotonic() < deadline:
+            if not select.select([parent], [], [], 1)[0]:
+                continue
+            try:
+                data = os.read(parent, 1 << 16)
+            except OSError:
+                self.process.wait(10)
+                return
+            self.pieces.append((time.monotonic(), data.decode("utf-8", "replace")))
+            if answer is not None and "?" in self.text:
+                os.write(parent, answer)
+                answer = None
+
+    @property
+    def text(self):
+        """All that was written."""
+        return "".join(text for _, text in self.pieces)
+
+    def screen(self):
+        """What is to be seen at the end."""
+        screen = Screen()
+        screen.feed(self.text.replace("\r\n", "\n\r"))
+        return screen
+
+
+def visible(text):
+    """Without escape sequences."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+@pytest.mark.parametrize("width", [80, 40, 20, 200])
+def test_bar_on_a_terminal(server, slow_client, src, width):
+    """Redraws at most 10 times a second, never wraps, leaves no rubbish behind."""
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    started = time.monotonic()
+    terminal = Terminal(slow_client, ["push", src, "ns/m"], width)
+    seconds = time.monotonic() - started
+    assert terminal.status == 0, terminal.text
+    redraws = terminal.text.replace("\r\n", "\n").count("\r")
+    assert 5 <= redraws <= 10 * seconds + 5, (redraws, seconds)
+    frames = [visible(frame) for frame in re.split(r"[\r\n]", terminal.text) if "%" in frame]
+    assert len(frames) >= 5 and max(map(len, frames)) <= width, frames
+    assert [line for line in terminal.screen().lines if "%" in line] == []
+
+
+def test_bar_shows_rate_eta_and_files(server, slow_client, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    models.rnd(src / "x.bin", 2 * MIB, seed=2)
+    terminal = Terminal(slow_client, ["push", src, "ns/m"])
+    frames = [f for f in re.split(r"[\r\n]", terminal.text) if "%" in f]
+    middle = frames[len(frames) // 2]
+    assert re.search(r"\d+(\.\d+)? ?[kMG]B/s", middle) and re.search(r"\b[0-2]/2\b", middle), middle
+
+
+@pytest.mark.parametrize("env, progress", [
+    ({"TERM": "dumb"}, []), ({"TERM": None}, []), ({}, ["--progress", "plain"]), ({}, ["--progress", "none"]),
+])
+def test_b100_no_bar_on_a_terminal_that_cannot(server, slow_client, src, env, progress):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    terminal = Terminal(slow_client, ["push", src, "ns/m"] + progress, env=env)
+    assert terminal.status == 0
+    assert "\r" not in terminal.text.replace("\r\n", "\n") and "\x1b" not in terminal.text
+
+
+def test_no_color_is_obeyed(server, slow_client, client, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    terminal = Terminal(slow_client, ["push", src, "ns/m"], env={"NO_COLOR": "1"})
+    assert not re.search(r"\x1b\[[0-9;]*m", terminal.text)
+    assert not re.search(r"\x1b\[[0-9;]*m", Terminal(client, ["ls"], env={"NO_COLOR": "1"}).text)
+
+
+def test_b100_terminal_of_width_0(server, slow_client, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    assert Terminal(slow_client, ["push", src, "ns/m"], width=0).status == 0
+
+
+@pytest.mark.parametrize("answer, gone", [(b"n\n", False), (b"\n", False), (b"y\n", True)])
+def test_rm_asks_on_a_terminal(server, client, small_model, answer, gone):
+    push(client, small_model)
+    terminal = Terminal(client, ["rm", "ns/m"], answer=answer)
+    assert "ns/m" in terminal.text and "?" in terminal.text
+    assert server.model("ns/m").exists() is not gone
+    assert (terminal.status == 0) is gone or answer != b"y\n"
+
+
+def test_error_after_a_bar_stands_on_its_own_line(server, make_client, make_proxy, src):
+    models.rnd(src / "w.bin", 96 * MIB, seed=1)
+    proxy = make_proxy(server.address, cproxy.rate(10e6), cproxy.cut(4 * MIB, dir="c2s"))
+    terminal = Terminal(make_client(proxy.address), ["push", src, "ns/m", "--retries", "0"])
+    assert terminal.status == 6
+    lines = [line for line in terminal.screen().lines if line.strip()]
+    assert any(line.startswith("mstore:") for line in lines), lines

@@ -1,0 +1,129 @@
+/* Listings: the index finds every path, and clashes between files and folders are named. */
+#include "support.h"
+
+#include "proto/listing.h"
+
+static void make(struct listing *listing, const char *const *paths, size_t count)
+{
+    memset(listing, 0, sizeof *listing);
+    for (size_t i = 0; i < count; i++)
+        plan_add(listing, paths[i], i, FROM_NONE);
+}
+
+static void every_path_is_found_under_its_number(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"b", "a/b", "a.b", "a", "\xff", "B", "a-b", "ab", "a0"};
+    struct listing listing;
+    const char *clash = NULL;
+    make(&listing, paths, COUNT_OF(paths));
+    uint32_t *index = listing_index(&listing, &clash);
+    assert_null(index); /* a and a/b */
+    assert_string_equal(clash, "a/b");
+    free(listing.files[3].path);
+    listing.files[3].path = strdup("aa");
+    index = listing_index(&listing, &clash);
+    assert_non_null(index);
+    for (size_t i = 0; i < listing.count; i++)
+        assert_int_equal(listing_find(&listing, index, listing.files[i].path), i);
+    assert_int_equal(listing_find(&listing, index, "a"), -1);
+    assert_int_equal(listing_find(&listing, index, ""), -1);
+    assert_int_equal(listing_find(&listing, index, "zz"), -1);
+    free(index);
+    assert_int_equal(listing_bytes(&listing), 36);
+    listing_release(&listing);
+    assert_int_equal(listing.count, 0);
+}
+
+static void clashes_are_named_and_neighbours_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *paths[4];
+        const char *clash;
+    } cases[] = {
+        {{"x", "x"}, "x"},
+        {{"a/x", "b", "a/x"}, "a/x"},
+        {{"a", "a/b"}, "a/b"},
+        {{"a/b", "a"}, "a/b"},
+        {{"a", "a.b", "a/b"}, "a/b"}, /* '.' sorts between "a" and "a/" */
+        {{"a", "a-", "a/b/c/d"}, "a/b/c/d"},
+        {{"x/y", "x/y/z/w", "x/z"}, "x/y/z/w"},
+        {{"a", "b", "ab", "ba"}, NULL},
+        {{"a/b", "a/c", "ab/c", "a.c"}, NULL},
+        {{"A", "a/b"}, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct listing listing;
+        const char *clash = NULL;
+        size_t count = 0;
+        while (count < 4 && cases[i].paths[count])
+            count++;
+        make(&listing, cases[i].paths, count);
+        uint32_t *index = listing_index(&listing, &clash);
+        assert_int_equal(index == NULL, cases[i].clash != NULL);
+        if (cases[i].clash)
+            assert_string_equal(clash, cases[i].clash);
+        free(index);
+        listing_release(&listing);
+    }
+}
+
+static void an_empty_listing_has_an_index(void **state)
+{
+    (void)state;
+    struct listing listing = {0};
+    const char *clash;
+    uint32_t *index = listing_index(&listing, &clash);
+    assert_non_null(index);
+    assert_int_equal(listing_find(&listing, index, "a"), -1);
+    assert_int_equal(listing_bytes(&listing), 0);
+    free(index);
+    listing_release(&listing);
+}
+
+static void many_files_are_copied_and_found(void **state)
+{
+    (void)state;
+    struct listing listing = {0};
+    const char *clash;
+    for (uint32_t i = 0; i < 20000; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "%u/%u", i % 100, i * 7919 % 20000);
+        struct file_entry entry = {.path = path, .size = i};
+        assert_ptr_not_equal(listing_add(&listing, &entry)->path, path);
+    }
+    uint32_t *index = listing_index(&listing, &clash);
+    assert_non_null(index);
+    for (uint32_t i = 0; i < 20000; i += 97)
+        assert_int_equal(listing_find(&listing, index, listing.files[i].path), i);
+    for (uint32_t i = 1; i < 20000; i++)
+        assert_true(strcmp(listing.files[index[i - 1]].path, listing.files[index[i]].path) < 0);
+    free(index);
+    listing_release(&listing);
+}
+
+static void words_for_where_bytes_come_from(void **state)
+{
+    (void)state;
+    assert_string_equal(file_from_name(FROM_SEND), "send");
+    assert_string_equal(file_from_name(FROM_STAGED), "staged");
+    assert_string_equal(file_from_name(FROM_LIVE), "live");
+    for (int from = FROM_SEND; from <= FROM_LIVE; from++)
+        assert_int_equal(file_from_parse(file_from_name((enum file_from)from)), from);
+    static const char *const unknown[] = {"", "Send", "send ", "sen", "x"};
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        assert_int_equal(file_from_parse(unknown[i]), FROM_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_path_is_found_under_its_number),
+        cmocka_unit_test(clashes_are_named_and_neighbours_are_none),
+        cmocka_unit_test(an_empty_listing_has_an_index),
+        cmocka_unit_test(many_files_are_copied_and_found),
+        cmocka_unit_test(words_for_where_bytes_come_from),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,528 @@
+/* Control messages: every type survives the way there and back, and every field is held against the page. */
+#include "support.h"
+
+#include "proto/json.h"
+#include "proto/message.h"
+
+#define HASH "00112233445566778899aabbccddeeff"
+
+/* One good text of each type, in the order of the enumeration, all optional fields given. */
+static const char *const samples[MESSAGE_TYPE_COUNT] = {
+    [MESSAGE_ALIVE] = "{\"type\":\"alive\"}",
+    [MESSAGE_LIST] = "{\"type\":\"list\"}",
+    [MESSAGE_INFO] = "{\"type\":\"info\",\"model\":\"ns/m\"}",
+    [MESSAGE_REMOVE] = "{\"type\":\"remove\",\"model\":\"ns/m\"}",
+    [MESSAGE_VERIFY] = "{\"type\":\"verify\",\"model\":\"ns/m\"}",
+    [MESSAGE_PUSH] = "{\"type\":\"push\",\"model\":\"ns/m\"}",
+    [MESSAGE_PULL] = "{\"type\":\"pull\",\"model\":\"ns/m\"}",
+    [MESSAGE_ERROR] = "{\"type\":\"error\",\"code\":\"busy\",\"message\":\"text\",\"path\":\"a/b\"}",
+    [MESSAGE_END] = "{\"type\":\"end\"}",
+    [MESSAGE_MODEL] =
+        "{\"type\":\"model\",\"name\":\"ns/m\",\"bytes\":5,\"files\":1,\"mtime\":-1,\"nsec\":999999999,"
+        "\"state\":\"complete\",\"present\":5,\"warnings\":0}",
+    [MESSAGE_PROGRESS] = "{\"type\":\"progress\",\"bytes\":1,\"total\":2}",
+    [MESSAGE_CHECKED] = "{\"type\":\"checked\",\"path\":\"a/b\",\"ok\":false,\"bad\":[0,7]}",
+    [MESSAGE_FILES] =
+        "{\"type\":\"files\",\"files\":[{\"path\":\"a\",\"size\":5,\"mtime\":-1,\"nsec\":0,\"hash\":\"" HASH
+        "\",\"source\":7,\"from\":\"send\"},{\"path_hex\":\"ff\",\"size\":0,\"mtime\":0,\"nsec\":1}]}",
+    [MESSAGE_LISTED] = "{\"type\":\"listed\"}",
+    [MESSAGE_STAGED] =
+        "{\"type\":\"staged\",\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"source\":7,\"first\":0,"
+        "\"hashes\":\"" HASH HASH "\"}",
+    [MESSAGE_PLAN] = "{\"type\":\"plan\",\"files\":1,\"bytes\":2,\"missing_files\":3,\"missing_bytes\":4,"
+                     "\"add\":true}",
+    [MESSAGE_GO] = "{\"type\":\"go\"}",
+    [MESSAGE_READY] = "{\"type\":\"ready\",\"streams\":4}",
+    [MESSAGE_COMMIT] = "{\"type\":\"commit\"}",
+    [MESSAGE_PUBLISHED] = "{\"type\":\"published\",\"files\":1,\"bytes\":2,\"durable\":true}",
+    [MESSAGE_HASHES] = "{\"type\":\"hashes\",\"file\":3}",
+    [MESSAGE_BLOCKS] = "{\"type\":\"blocks\",\"file\":3,\"first\":8192,\"hashes\":\"" HASH "\"}",
+    [MESSAGE_DONE] = "{\"type\":\"done\"}",
+};
+
+static int decode(const char *text, struct message *message)
+{
+    struct error err = {0};
+    int result = message_decode(message, text, strlen(text), &err);
+    assert_int_equal(err.code, result < 0 ? ERROR_PROTOCOL : ERROR_NONE);
+    return result;
+}
+
+static bool is_accepted(const char *text)
+{
+    struct message message;
+    int result = decode(text, &message);
+    if (result == 0)
+        message_release(&message);
+    return result == 0;
+}
+
+static void every_type_survives_the_way_there_and_back(void **state)
+{
+    (void)state;
+    for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
+        struct message message;
+        size_t length;
+        if (decode(samples[type], &message) < 0)
+            fail_msg("refused: %s", samples[type]);
+        assert_int_equal(message.type, type);
+        char *text = message_encode(&message, &length);
+        assert_int_equal(length, strlen(text));
+        assert_string_equal(text, samples[type]);
+        free(text);
+        message_release(&message);
+        char named[32];
+        (void)snprintf(named, sizeof named, "\"%s\"", message_type_name((enum message_type)type));
+        assert_non_null(strstr(samples[type], named));
+    }
+}
+
+static void the_fields_arrive_in_their_members(void **state)
+{
+    (void)state;
+    struct message m;
+    assert_int_equal(decode(samples[MESSAGE_PULL], &m), 0);
+    assert_string_equal(m.u.request.model, "ns/m");
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_ERROR], &m), 0);
+    assert_string_equal(m.u.error.code, "busy");
+    assert_string_equal(m.u.error.message, "text");
+    assert_string_equal(m.u.error.path, "a/b");
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_MODEL], &m), 0);
+    assert_string_equal(m.u.model.name, "ns/m");
+    assert_int_equal(m.u.model.mtime, -1);
+    assert_int_equal(m.u.model.nsec, 999999999);
+    assert_string_equal(m.u.model.state, "complete");
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_CHECKED], &m), 0);
+    assert_false(m.u.checked.ok);
+    assert_int_equal(m.u.checked.bad.count, 2);
+    assert_int_equal(m.u.checked.bad.values[1], 7);
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_FILES], &m), 0);
+    assert_int_equal(m.u.files.count, 2);
+    assert_int_equal(m.u.files.files[0].from, FROM_SEND);
+    assert_int_equal(m.u.files.files[0].source, 7);
+    assert_true(m.u.files.files[0].has_hash);
+    assert_int_equal(m.u.files.files[0].hash[15], 0xff);
+    assert_string_equal(m.u.files.files[1].path, "\xff");
+    assert_false(m.u.files.files[1].has_hash);
+    assert_int_equal(m.u.files.files[1].from, FROM_NONE);
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_STAGED], &m), 0);
+    assert_int_equal(m.u.staged.hashes.count, 2);
+    assert_int_equal(m.u.staged.hashes.bytes[17], 0x11);
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_BLOCKS], &m), 0);
+    assert_int_equal(m.u.blocks.first, 8192);
+    message_release(&m);
+}
+
+/* -- surgery on a sample: its members as texts -- */
+
+struct member {
+    char text[512];
+};
+
+/* Splits `{"a":1,"b":[…]}` into its members. */
+static size_t split(const char *object, struct member members[10])
+{
+    size_t count = 0, used = 0;
+    int depth = 0;
+    bool quoted = false;
+    memset(members, 0, 10 * sizeof *members);
+    for (const char *c = object + 1; c[1]; c++) {
+        quoted ^= *c == '"';
+        depth += !quoted && (*c == '{' || *c == '[');
+        depth -= !quoted && (*c == '}' || *c == ']');
+        if (*c == ',' && depth == 0 && !quoted) {
+            count++;
+            used = 0;
+        } else {
+            members[count].text[used++] = *c;
+        }
+    }
+    return count + 1;
+}
+
+/* The sample with member `at` replaced by `by`, left out if that is NULL. */
+static char *replace(const char *object, size_t at, const char *by)
+{
+    struct member members[10];
+    size_t count = split(object, members);
+    char *text = calloc(1, 4096);
+    assert_non_null(text);
+    FILE *out = fmemopen(text, 4096, "w");
+    assert_non_null(out);
+    const char *comma = "{";
+    for (size_t i = 0; i < count; i++)
+        if (i != at || by) {
+            (void)fprintf(out, "%s%s", comma, i == at ? by : members[i].text);
+            comma = ",";
+        }
+    (void)fprintf(out, "%s}", *comma == '{' ? comma : "");
+    (void)fclose(out);
+    return text;
+}
+
+static char *name_of(const char *member)
+{
+    char *name = strdup(member + 1);
+    *strchr(name, '"') = '\0';
+    return name;
+}
+
+static void expect(const char *text, bool good)
+{
+    if (is_accepted(text) != good)
+        fail_msg("%s: %s", good ? "refused" : "accepted", text);
+}
+
+static bool is_optional(int type, const char *name)
+{
+    return type == MESSAGE_ERROR && strcmp(name, "path") == 0;
+}
+
+static void every_field_is_missed(void **state)
+{
+    (void)state;
+    for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
+        struct member members[10];
+        size_t count = split(samples[type], members);
+        for (size_t i = 0; i < count; i++) {
+            char *name = name_of(members[i].text), *text = replace(samples[type], i, NULL);
+            expect(text, is_optional(type, name));
+            free(text);
+            free(name);
+        }
+    }
+}
+
+static void every_field_must_have_its_type(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"null", "true", "7",         "\"x\"", "[]",
+                                         "{}",   "[7]",  "{\"a\":1}", "-1.5",  "\"\""};
+    for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
+        struct member members[10];
+        size_t count = split(samples[type], members);
+        for (size_t i = 1; i < count; i++) {
+            char *name = name_of(members[i].text);
+            const char *sample = strchr(members[i].text, ':') + 1;
+            for (size_t v = 0; v < COUNT_OF(values); v++) {
+                char member[64];
+                (void)snprintf(member, sizeof member, "\"%s\":%s", name, values[v]);
+                char *text = replace(samples[type], i, member);
+                if (strcmp(name, "state") == 0 && *values[v] == '"') { /* has a test of its own */
+                    free(text);
+                    continue;
+                }
+                bool number = (*sample >= '0' && *sample <= '9') || *sample == '-';
+                bool good = (number && strcmp(values[v], "7") == 0) ||
+                            ((*sample == 't' || *sample == 'f') && strcmp(values[v], "true") == 0) ||
+                            (*sample == '[' && strcmp(name, "bad") == 0 &&
+                             (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
+                            (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
+                             (strcmp(name, "code") == 0 || strcmp(name, "message") == 0 ||
+                              strcmp(name, "path") == 0)) ||
+                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 &&
+                             (strcmp(name, "code") == 0 || strcmp(name, "message") == 0));
+                expect(text, good);
+                free(text);
+            }
+            free(name);
+        }
+    }
+}
+
+static void numbers_are_held_against_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool size, time, nsec;
+    } cases[] = {
+        {"0", true, true, true},
+        {"1", true, true, true},
+        {"999999999", true, true, true},
+        {"1000000000", true, true, false},
+        {"2147483647", true, true, false},
+        {"2147483648", true, true, false},
+        {"4294967295", true, true, false},
+        {"9007199254740991", true, true, false},
+        {"9007199254740992", false, false, false},
+        {"9223372036854775808", false, false, false},
+        {"18446744073709551615", false, false, false},
+        {"1e400", false, false, false},
+        {"-1", false, true, false},
+        {"-9007199254740991", false, true, false},
+        {"-9007199254740992", false, false, false},
+        {"0.5", false, false, false},
+    };
+    for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
+        struct member members[10];
+        size_t count = split(samples[type], members);
+        for (size_t i = 1; i < count; i++) {
+            char *name = name_of(members[i].text);
+            char first = strchr(members[i].text, ':')[1];
+            for (size_t c = 0; c < COUNT_OF(cases) && ((first >= '0' && first <= '9') || first == '-'); c++) {
+                char member[64];
+                (void)snprintf(member, sizeof member, "\"%s\":%s", name, cases[c].value);
+                char *text = replace(samples[type], i, member);
+                expect(text, strcmp(name, "mtime") == 0  ? cases[c].time
+                             : strcmp(name, "nsec") == 0 ? cases[c].nsec
+                                                         : cases[c].size);
+                free(text);
+            }
+            free(name);
+        }
+    }
+}
+
+static void files_are_held_against_their_limits(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"hash\":\"" HASH
+                               "\",\"source\":7,\"from\":\"live\"}";
+    static const struct {
+        size_t at;
+        const char *by;
+        bool good;
+    } cases[] = {
+        {0, NULL, false},
+        {0, "\"path\":\"\"", false},
+        {0, "\"path\":\"../a\"", false},
+        {0, "\"path\":\"/a\"", false},
+        {0, "\"path\":\".mstore/x\"", false},
+        {0, "\"path\":5", false},
+        {0, "\"path_hex\":\"61\"", true},
+        {0, "\"path_hex\":\"2e2e\"", false},
+        {0, "\"path_hex\":\"6100\"", false},
+        {0, "\"path_hex\":\"6\"", false},
+        {1, NULL, false},
+        {1, "\"size\":-1", false},
+        {1, "\"size\":9007199254740992", false},
+        {1, "\"size\":\"5\"", false},
+        {2, NULL, false},
+        {2, "\"mtime\":-9007199254740991", true},
+        {2, "\"mtime\":1.5", false},
+        {3, NULL, false},
+        {3, "\"nsec\":1000000000", false},
+        {4, NULL, true},
+        {4, "\"hash\":\"\"", false},
+        {4, "\"hash\":\"00\"", false},
+        {4, "\"hash\":null", false},
+        {4, "\"hash\":\"" HASH "00\"", false},
+        {4, "\"hash\":\"g0112233445566778899aabbccddeeff\"", false},
+        {5, NULL, true},
+        {5, "\"source\":-1", false},
+        {5, "\"source\":\"7\"", false},
+        {5, "\"source\":9007199254740991", true},
+        {6, NULL, true},
+        {6, "\"from\":\"\"", false},
+        {6, "\"from\":\"nowhere\"", false},
+        {6, "\"from\":5", false},
+        {6, "\"from\":\"staged\"", true},
+        {6, "\"unknown\":[1,{}]", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[2048], *file = replace(good, cases[i].at, cases[i].by);
+        (void)snprintf(text, sizeof text, "{\"type\":\"files\",\"files\":[%s,%s]}", good, file);
+        expect(text, cases[i].good);
+        free(file);
+    }
+    expect("{\"type\":\"files\",\"files\":[]}", false);
+    expect("{\"type\":\"files\",\"files\":[5]}", false);
+    expect("{\"type\":\"files\",\"files\":[[]]}", false);
+}
+
+/* `{"type":"…",` + count times `item` with commas + `}`. */
+static bool is_batch_accepted(const char *head, const char *item, const char *comma, size_t count,
+                              const char *tail)
+{
+    size_t length = strlen(head) + count * (strlen(item) + strlen(comma)) + strlen(tail);
+    char *text = malloc(length + 1), *at = text;
+    assert_non_null(text);
+    at = mempcpy(at, head, strlen(head));
+    for (size_t i = 0; i < count; i++) {
+        at = mempcpy(at, i ? comma : "", i ? strlen(comma) : 0);
+        at = mempcpy(at, item, strlen(item));
+    }
+    memcpy(at, tail, strlen(tail) + 1);
+    bool accepted = is_accepted(text);
+    free(text);
+    return accepted;
+}
+
+static void batches_have_a_greatest_number(void **state)
+{
+    (void)state;
+    static const char file[] = "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0}";
+    assert_true(is_batch_accepted("{\"type\":\"files\",\"files\":[", file, ",", LIMIT_BATCH_FILES, "]}"));
+    assert_false(
+        is_batch_accepted("{\"type\":\"files\",\"files\":[", file, ",", LIMIT_BATCH_FILES + 1, "]}"));
+    static const char checked[] = "{\"type\":\"checked\",\"path\":\"a\",\"ok\":false,\"bad\":[";
+    assert_true(is_batch_accepted(checked, "1", ",", 8192, "]}"));
+    assert_false(is_batch_accepted(checked, "1", ",", 8193, "]}"));
+    static const char blocks[] = "{\"type\":\"blocks\",\"file\":0,\"first\":0,\"hashes\":\"";
+    assert_false(is_batch_accepted(blocks, HASH, "", 0, "\"}"));
+    assert_true(is_batch_accepted(blocks, HASH, "", LIMIT_BATCH_HASHES, "\"}"));
+    assert_false(is_batch_accepted(blocks, HASH, "", LIMIT_BATCH_HASHES + 1, "\"}"));
+    assert_false(is_batch_accepted(blocks, HASH, "", 1, "0\"}"));
+    assert_false(is_batch_accepted(blocks, "g0112233445566778899aabbccddeeff", "", 1, "\"}"));
+}
+
+static void texts_have_at_most_511_bytes(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"type\":\"error\",\"code\":\"busy\",\"message\":\"";
+    assert_true(is_batch_accepted(head, "x", "", 0, "\"}"));
+    assert_true(is_batch_accepted(head, "x", "", LIMIT_TEXT, "\"}"));
+    assert_false(is_batch_accepted(head, "x", "", LIMIT_TEXT + 1, "\"}"));
+    assert_false(is_batch_accepted(head, "\xed\x95\x9c", "", 171, "\"}"));
+}
+
+static void a_text_that_is_too_long_or_no_utf8_is_sent_in_a_form_that_is_accepted(void **state)
+{
+    (void)state;
+    char texts[][2000] = {"plain", "\xff\xfe", ""};
+    for (size_t length = 500; length < 1900; length += 100)
+        for (size_t i = 0; i < COUNT_OF(texts); i++) {
+            memset(texts[2], i == 1 ? '\xff' : 'x', length);
+            texts[2][length] = '\0';
+            struct message message = {.type = MESSAGE_ERROR, .u.error = {(char *)"failed", texts[i], NULL}},
+                           got;
+            size_t encoded;
+            char *text = message_encode(&message, &encoded);
+            assert_int_equal(decode(text, &got), 0);
+            assert_true(strlen(got.u.error.message) > 0);
+            assert_null(got.u.error.path);
+            message_release(&got);
+            free(text);
+        }
+}
+
+static void unknown_fields_are_ignored_and_the_order_does_not_matter(void **state)
+{
+    (void)state;
+    for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
+        char text[2048];
+        struct message message;
+        size_t length;
+        (void)snprintf(text, sizeof text, "{\"extra\":[{\"a\":null}],%s", samples[type] + 1);
+        text[strlen(text) - 1] = '\0';
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, ",\"type2\":5,\"Model\":\"x\"}");
+        if (decode(text, &message) < 0)
+            fail_msg("refused: %s", text);
+        char *again = message_encode(&message, &length);
+        assert_string_equal(again, samples[type]);
+        free(again);
+        message_release(&message);
+    }
+    expect("{\"total\":2,\"bytes\":1,\"type\":\"progress\"}", true);
+}
+
+static void what_is_no_message_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"{}",
+                                        "[]",
+                                        "5",
+                                        "\"alive\"",
+                                        "null",
+                                        "{\"type\":\"\"}",
+                                        "{\"type\":\"Alive\"}",
+                                        "{\"type\":5}",
+                                        "{\"type\":null}",
+                                        "{\"type\":\"unknown\"}",
+                                        "{\"type\":\"alive\"",
+                                        "{\"type\":\"alive\"}x",
+                                        "{\"Type\":\"alive\"}",
+                                        "{\"type\":[\"alive\"]}",
+                                        "{\"type\":\"alive\",\"x\":[[[[[[[[]]]]]]]]}"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        expect(wrong[i], false);
+}
+
+static void ids_and_paths_are_checked(void **state)
+{
+    (void)state;
+    expect("{\"type\":\"push\",\"model\":\"m\"}", false);
+    expect("{\"type\":\"push\",\"model\":\"../m\"}", false);
+    expect("{\"type\":\"push\",\"model\":\"ns/m/x\"}", false);
+    expect("{\"type\":\"checked\",\"path\":\"a//b\",\"ok\":true,\"bad\":[]}", false);
+    expect("{\"type\":\"checked\",\"path_hex\":\"612f2f62\",\"ok\":true,\"bad\":[]}", false);
+    expect("{\"type\":\"checked\",\"path_hex\":\"612fff\",\"ok\":true,\"bad\":[]}", true);
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path\":\"../x\"}", false);
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path\":5}", false);
+}
+
+/* An optional field that is there has to be right all the same. */
+static void an_optional_path_in_hexadecimal_is_checked(void **state)
+{
+    (void)state;
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path_hex\":\"ff\"}", true);
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path_hex\":\"zz\"}", false);
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path_hex\":\"2e2e\"}", false);
+    expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path_hex\":5}", false);
+}
+
+static void the_state_of_a_model_is_one_of_two_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        bool good;
+    } cases[] = {{"complete", true}, {"incomplete", true}, {"", false}, {"Complete", false}, {"x", false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char member[64];
+        (void)snprintf(member, sizeof member, "\"state\":\"%s\"", cases[i].word);
+        char *text = replace(samples[MESSAGE_MODEL], 6, member);
+        expect(text, cases[i].good);
+        free(text);
+    }
+}
+
+static void sources_of_53_bits_come_back_exactly(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    for (int i = 0; i < 2000; i++) {
+        struct message message = {.type = MESSAGE_FILES}, got;
+        size_t length;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        plan_add(&message.u.files, "a", LIMIT_SIZE - (uint64_t)i, FROM_SEND);
+        message.u.files.files[0].source = (random >> 11) | 1;
+        char *text = message_encode(&message, &length);
+        assert_int_equal(decode(text, &got), 0);
+        assert_int_equal(got.u.files.files[0].source, message.u.files.files[0].source);
+        assert_int_equal(got.u.files.files[0].size, message.u.files.files[0].size);
+        message_release(&got);
+        listing_release(&message.u.files);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_survives_the_way_there_and_back),
+        cmocka_unit_test(the_fields_arrive_in_their_members),
+        cmocka_unit_test(every_field_is_missed),
+        cmocka_unit_test(every_field_must_have_its_type),
+        cmocka_unit_test(numbers_are_held_against_their_limits),
+        cmocka_unit_test(files_are_held_against_their_limits),
+        cmocka_unit_test(batches_have_a_greatest_number),
+        cmocka_unit_test(texts_have_at_most_511_bytes),
+        cmocka_unit_test(a_text_that_is_too_long_or_no_utf8_is_sent_in_a_form_that_is_accepted),
+        cmocka_unit_test(unknown_fields_are_ignored_and_the_order_does_not_matter),
+        cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(ids_and_paths_are_checked),
+        cmocka_unit_test(an_optional_path_in_hexadecimal_is_checked),
+        cmocka_unit_test(the_state_of_a_model_is_one_of_two_words),
+        cmocka_unit_test(sources_of_53_bits_come_back_exactly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
