@@ -160,14 +160,11 @@ static int send_plan(struct push *p, struct error *err)
     struct message ready;
     if (control_send(&p->control, &head, err) < 0)
         return -1;
-    for (size_t at = 0; at < plan->count;) {
-        size_t count = 0, bytes = 0;
-        while (at + count < plan->count && count < LIMIT_BATCH_FILES && bytes < LIMIT_BATCH_BYTES)
-            bytes += 2 * strlen(plan->files[at + count++].path) + 160;
+    for (size_t at = 0, count; at < plan->count; at += count) {
+        count = listing_batch(plan, at);
         struct message batch = {.type = MESSAGE_FILES, .u.files = {plan->files + at, count, count}};
         if (control_send(&p->control, &batch, err) < 0)
             return -1;
-        at += count;
     }
     if (control_send_simple(&p->control, MESSAGE_GO, err) < 0 || control_next(&p->control, &ready, err) < 0)
         return -1;

@@ -39,6 +39,17 @@ uint64_t listing_bytes(const struct listing *listing)
     return bytes;
 }
 
+/* JSON text of a file without its path; the path's bytes may double when they are written in hexadecimal. */
+#define ENTRY_TEXT 160
+
+size_t listing_batch(const struct listing *listing, size_t at)
+{
+    size_t count = 0, bytes = 0;
+    while (at + count < listing->count && count < LIMIT_BATCH_FILES && bytes < LIMIT_BATCH_BYTES)
+        bytes += 2 * strlen(listing->files[at + count++].path) + ENTRY_TEXT;
+    return count;
+}
+
 static int compare_paths(const void *a, const void *b, void *files)
 {
     const struct file_entry *list = files;

@@ -39,6 +39,9 @@ void listing_release(struct listing *listing);
 
 uint64_t listing_bytes(const struct listing *listing);
 
+/* How many files from number `at` on make one `files` message. */
+size_t listing_batch(const struct listing *listing, size_t at);
+
 /* An index by path: the file numbers in strcmp order of their paths. free() it. NULL if the listing names a
  * path twice, or one that is a folder of another; then *clash is such a path. An empty listing gives a
  * non-NULL index too. */

@@ -169,15 +169,6 @@ static bool pull_produce(struct session *session, void *request)
     return true;
 }
 
-static void out_of_place(struct session *session, const struct message *message)
-{
-    struct error err;
-    error_set(&err, ERROR_PROTOCOL, "the message '%s' is out of place here",
-              message_type_name(message->type));
-    session_send_error(session, &err, NULL);
-    session_close(session, err.text);
-}
-
 static void pull_message(struct session *session, void *request, struct message *message)
 {
     struct pull *p = request;
@@ -191,7 +182,7 @@ static void pull_message(struct session *session, void *request, struct message 
         p->asked_block = 0;
         session_kick(session);
     } else {
-        out_of_place(session, message);
+        session_reject(session, message);
     }
 }
 

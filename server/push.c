@@ -463,13 +463,8 @@ static int take_message(struct push *p, const struct message *message)
 
 static void push_message(struct session *session, void *request, struct message *message)
 {
-    struct error err;
-    if (take_message(request, message) == 0)
-        return;
-    error_set(&err, ERROR_PROTOCOL, "the message '%s' is out of place here",
-              message_type_name(message->type));
-    session_send_error(session, &err, NULL);
-    session_close(session, err.text);
+    if (take_message(request, message) < 0)
+        session_reject(session, message);
 }
 
 static int push_stream(struct session *session, void *request, unsigned number, int fd, struct error *err)

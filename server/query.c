@@ -225,11 +225,7 @@ static void query_after(struct session *session, void *request)
 static void query_message(struct session *session, void *request, struct message *message)
 {
     (void)request;
-    struct error err;
-    error_set(&err, ERROR_PROTOCOL, "the message '%s' is out of place here",
-              message_type_name(message->type));
-    session_send_error(session, &err, NULL);
-    session_close(session, err.text);
+    session_reject(session, message);
 }
 
 /* While it runs, query_after() meets `cancelled`; once it has finished, nothing else is under way. */

@@ -3,7 +3,7 @@
 
 #include "server/session.h"
 
-int requests_begin(struct session *session, struct message *message, struct error *err)
+bool requests_begin(struct session *session, struct message *message)
 {
     switch (message->type) {
     case MESSAGE_LIST:
@@ -11,15 +11,14 @@ int requests_begin(struct session *session, struct message *message, struct erro
     case MESSAGE_REMOVE:
     case MESSAGE_VERIFY:
         query_begin(session, message);
-        return 0;
+        return true;
     case MESSAGE_PUSH:
         push_begin(session, message);
-        return 0;
+        return true;
     case MESSAGE_PULL:
         pull_begin(session, message);
-        return 0;
+        return true;
     default:
-        return error_set(err, ERROR_PROTOCOL, "the message '%s' is out of place here",
-                         message_type_name(message->type));
+        return false;
     }
 }

@@ -4,10 +4,12 @@
 
 #include "proto/message.h"
 
+#include <stdbool.h>
+
 struct session;
 
-/* Begins what `message` asks for. ERROR_PROTOCOL if it asks for nothing. */
-int requests_begin(struct session *session, struct message *message, struct error *err);
+/* Begins what `message` asks for; false if it asks for nothing. */
+bool requests_begin(struct session *session, struct message *message);
 
 void query_begin(struct session *session, struct message *message); /* list, info, remove, verify */
 void push_begin(struct session *session, struct message *message);

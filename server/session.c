@@ -106,6 +106,14 @@ static void violation(struct session *s, const struct error *error)
     session_close(s, error->text);
 }
 
+void session_reject(struct session *s, const struct message *message)
+{
+    struct error err;
+    error_set(&err, ERROR_PROTOCOL, "the message '%s' is out of place here",
+              message_type_name(message->type));
+    violation(s, &err);
+}
+
 /* -- output -- */
 
 struct output {
@@ -165,9 +173,7 @@ void session_send_error(struct session *s, const struct error *error, const char
 
 bool session_send_files(struct session *s, const struct listing *listing, size_t *at)
 {
-    size_t bytes = 0, count = 0;
-    while (*at + count < listing->count && count < LIMIT_BATCH_FILES && bytes < LIMIT_BATCH_BYTES)
-        bytes += 2 * strlen(listing->files[*at + count++].path) + 160;
+    size_t count = listing_batch(listing, *at);
     if (count == 0)
         return false;
     struct message message = {.type = MESSAGE_FILES, .u.files = {listing->files + *at, count, count}};
@@ -192,13 +198,12 @@ void session_kick(struct session *s)
 
 static void dispatch(struct session *s, struct message *message)
 {
-    struct error err;
     if (message->type == MESSAGE_ALIVE)
         return;
     if (s->type)
         s->type->on_message(s, s->request, message);
-    else if (requests_begin(s, message, &err) < 0)
-        violation(s, &err);
+    else if (!requests_begin(s, message))
+        session_reject(s, message);
 }
 
 /* Takes one frame off the input. 1 taken, 0 not there yet, -1 violation. */

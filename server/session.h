@@ -53,6 +53,8 @@ struct session *session_next(struct session *session);
 
 void session_begin(struct session *session, const struct request_type *type, void *request);
 void session_send(struct session *session, const struct message *message);
+/* The message is out of place: says so and closes the session. */
+void session_reject(struct session *session, const struct message *message);
 /* Sends one batch of a listing from *at on. False if it was at its end. */
 bool session_send_files(struct session *session, const struct listing *listing, size_t *at);
 void session_send_simple(struct session *session, enum message_type type);
