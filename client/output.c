@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void say(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
 {
     char text[2048], clean[4096];
     (void)vsnprintf(text, sizeof text, format, args);

@@ -343,28 +343,36 @@ static int make_open(struct staging *s, uint32_t file, struct error *err)
     return 0;
 }
 
+/* One try; STAGING_TAKEN if another stream has the block, or came first while the lock was given up for
+ * opening. */
+static enum staging_answer try_claim(struct staging *s, uint32_t file, uint64_t block,
+                                     struct staging_claim *claim, struct error *err)
+{
+    if (*received_at(s, file, block))
+        return STAGING_HAVE;
+    if (find_holder(s, file, block))
+        return STAGING_TAKEN;
+    if (make_open(s, file, err) < 0)
+        return STAGING_FAILED;
+    if (find_holder(s, file, block) || *received_at(s, file, block))
+        return STAGING_TAKEN;
+    assert(s->claim_count < sizeof s->claims / sizeof *s->claims);
+    *claim = (struct staging_claim){file, block, ++s->next_serial};
+    s->claims[s->claim_count++] = (struct active_claim){*claim, false};
+    return STAGING_CLAIMED;
+}
+
 enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t block, bool take_over,
                                   struct staging_claim *claim, struct error *err)
 {
-    enum staging_answer answer = STAGING_HAVE;
+    enum staging_answer answer;
     pthread_mutex_lock(&s->lock);
     assert(file < s->plan->count && block < blocks_of(s, file));
-    if (!*received_at(s, file, block) && take_over)
-        oust_holder(s, file, block);
-    if (!*received_at(s, file, block)) {
-        if (find_holder(s, file, block)) {
-            answer = STAGING_TAKEN;
-        } else if (make_open(s, file, err) < 0) {
-            answer = STAGING_FAILED;
-        } else if (find_holder(s, file, block) || *received_at(s, file, block)) {
-            answer = STAGING_TAKEN; /* while the lock was given up for opening */
-        } else {
-            answer = STAGING_CLAIMED;
-            assert(s->claim_count < sizeof s->claims / sizeof *s->claims);
-            *claim = (struct staging_claim){file, block, ++s->next_serial};
-            s->claims[s->claim_count++] = (struct active_claim){*claim, false};
-        }
-    }
+    do {
+        if (take_over && !*received_at(s, file, block))
+            oust_holder(s, file, block);
+        answer = try_claim(s, file, block, claim, err);
+    } while (take_over && answer == STAGING_TAKEN);
     pthread_mutex_unlock(&s->lock);
     return answer;
 }
@@ -388,7 +396,7 @@ static struct partfile *enter_write(struct staging *s, const struct staging_clai
     pthread_mutex_lock(&s->lock);
     struct active_claim *active = find_claim(s, claim->serial);
     struct partfile *part = active ? s->files[claim->file].part : NULL;
-    if (active)
+    if (part)
         active->writing = true;
     pthread_mutex_unlock(&s->lock);
     return part;

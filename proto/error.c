@@ -70,7 +70,8 @@ static const char *words_for(int sys)
     }
 }
 
-static void set_text(struct error *err, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void set_text(struct error *err, const char *format,
+                                                           va_list args)
 {
     (void)vsnprintf(err->text, sizeof err->text, format, args);
 }

@@ -123,6 +123,8 @@ static int print_lines(const struct manifest *m, FILE *out)
 
 static int print_blocks(const struct manifest *m, FILE *out)
 {
+    if (m->block_total == 0)
+        return 0;
     return fwrite(m->blocks, HASH_SIZE, m->block_total, out) == m->block_total ? 0 : -1;
 }
 

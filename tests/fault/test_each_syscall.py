@@ -2,15 +2,16 @@
 without it having struck; on both sides, in both directions. After each the invariants hold (kinds B and G, I1 to I4).
 
 The tables say which calls, with which errors, and which side makes them. The fast subset takes a seeded sample of the
-numbers; the slow one takes them all. A call that a side does not make at all is a mistake in the table."""
+numbers; the slow one takes them all."""
 
+import errno
 import random
 
 import pytest
 
 import faults
 import models
-from harness import Client, Server, wait_until
+from harness import Client, Server
 
 #       call               errors of which one is taken in turn
 DISK = {
@@ -45,7 +46,6 @@ WIRE = {
 }
 # Paths that count: what a daemon or client opens of its own (logs, libraries, /proc) does not.
 PLACES = {"push": {"server": "/root/", "client": "/v1"}, "pull": {"server": "/root/", "client": "/dst"}}
-FAST_NUMBERS = 2  # of each call, side and command, in the fast subset
 MOST = 400  # the 400th call of a kind must be far beyond a transfer this small
 
 
@@ -103,7 +103,7 @@ class Trial:
 
     @staticmethod
     def _struck(log, call, error):
-        number = str(getattr(__import__("errno"), error))
+        number = str(getattr(errno, error))
         for line in log.read_text(errors="replace").splitlines():
             words = line.split()
             if len(words) > 5 and words[3] == call and words[4] == "-1" and words[5] == number:
@@ -174,22 +174,21 @@ def cases(table):
                      and not call.startswith("openat"))]
 
 
-def names(case):
-    return "-".join(case) if isinstance(case, tuple) else str(case)
-
-
 FAST = [c for c in cases(DISK) + cases(WIRE)]
 
 
 @pytest.mark.parametrize("command, side", [("push", "server"), ("push", "client"), ("pull", "server"), ("pull", "client")])
 def test_b39_sampled_calls_fail(work, shims, versions, command, side):
-    """A seeded sample: of each call the first and one of the next few."""
-    choose = random.Random(f"{command} {side} 39")
+    """A seeded sample: each call once, its first or one of the next few."""
+    choose, problems, struck = random.Random(f"{command} {side} 39"), [], 0
     for _, _, call in [c for c in FAST if c[:2] == (command, side)]:
-        errors = {**DISK, **WIRE}[call]
-        error = choose.choice(errors)
-        number = choose.choice((1, 1, 2, 3, 5, 8))
-        trial(work, shims, versions, command, side, call, error, number)
+        error, number = choose.choice({**DISK, **WIRE}[call]), choose.choice((1, 1, 2, 3, 5, 8))
+        try:
+            struck += trial(work, shims, versions, command, side, call, error, number)[1]
+        except AssertionError as e:  # the others are worth a try
+            problems.append(str(e)[:1500])
+    assert not problems, "\n\n".join(problems)
+    assert struck >= 4, "hardly any of these calls is made"
 
 
 @pytest.mark.slow

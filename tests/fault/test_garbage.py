@@ -143,3 +143,18 @@ def test_b23_rm_during_a_pull(server, client, make_client, make_proxy, src, dst,
     assert push(client, src)["bytes"]["sent"] == 24 * MIB
     pull(client, work / "second")
     models.assert_same(src, work / "second")
+
+
+@pytest.mark.parametrize("what", ["1.json", "1.blocks"])
+def test_b107_old_manifest_that_could_not_be_removed(server, client, shims, work, what):
+    """Once it failed; later pushes tidy up after it."""
+    versions = [faults.version(work / f"v{n}", n) for n in range(3)]
+    push(client, versions[0])
+    server.stop()
+    server.wrap.update(preload=shims["shim_fail"], shim={"SHIM_FAIL": f"unlinkat:EIO:1:/meta/ns/m/{what}"})
+    server.start(check_idle=False)
+    client.run("push", versions[1], "ns/m")
+    assert faults.which(server.model("ns/m"), versions) == 1
+    push(client, versions[2])
+    faults.assert_clean(server)
+    models.assert_same(versions[2], server.model("ns/m"))
