@@ -22,7 +22,7 @@
 
 /* A stream that has blocks under way and was silent this long, and WORK_SLOW_FACTOR times as long as streams
  * take for a block on the average, counts as sick: an idle stream moves its blocks once more. */
-#define WORK_SLOW_MS     500
+#define WORK_SLOW_MS     1000
 #define WORK_SLOW_FACTOR 4
 
 struct work_queue;

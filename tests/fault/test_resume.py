@@ -13,6 +13,7 @@ from wire import FakeServer, ServedModel, block
 
 MODEL = "ns/m"
 WAYS = ("link cut", "daemon killed", "client killed")
+SLOW = pytest.mark.slow
 OVERHEAD = 256 << 10  # listings, headers, hashes
 
 
@@ -100,6 +101,7 @@ def resume_at_90(line, size, how, rate):
 
 @pytest.mark.parametrize("how", WAYS)
 def test_b13_200_mb_at_90_percent(line, how):
+    """In the fast set, too: it is the promise that users count on."""
     resume_at_90(line, 200_000_000, how, 50e6)
 
 
@@ -127,6 +129,7 @@ def test_b13_after_a_restart_of_the_daemon(server, make_client, make_proxy, src,
     assert passed <= 24 * MIB + 2 * BLOCK + OVERHEAD, f"{passed / 1e6:.1f} MB passed"
 
 
+@SLOW
 def test_b13_interrupted_many_times(line):
     """Each run adds something, and the last one needs little."""
     models.rnd(line.src / "w.bin", 80 * MIB, seed=1)
@@ -216,7 +219,7 @@ def test_b07_pull_of_a_model_replaced_by_hand(server, make_client, make_proxy, s
 
 # B08: data for another place than was asked for.
 
-@pytest.mark.parametrize("shift", [-BLOCK, -100, 100])
+@pytest.mark.parametrize("shift", [-BLOCK, pytest.param(-100, marks=SLOW), pytest.param(100, marks=SLOW)])
 def test_b08_data_for_another_offset(programs, server, make_client, make_proxy, src, dst, shift):
     """A pull goes on at block 1; what comes instead says another offset, or comes from another one."""
     data = models.rnd(src / "w.bin", 3 * BLOCK, seed=1).read_bytes()
@@ -296,7 +299,7 @@ def test_b10_partial_longer_than_it_should_be(line):
     line.again()
 
 
-@pytest.mark.parametrize("size", [0, 1, BLOCK, BLOCK + 1])
+@pytest.mark.parametrize("size", [0, pytest.param(1, marks=SLOW), pytest.param(BLOCK, marks=SLOW), BLOCK + 1])
 def test_b10_source_shrinks_below_the_partial(server, make_client, make_proxy, src, dst, size):
     line = Line("push", server, make_client, make_proxy, src, dst)
     models.rnd(src / "w.bin", 24 * MIB, seed=1)
@@ -362,7 +365,8 @@ def a_link(path):
     path.symlink_to("/etc/passwd")
 
 
-@pytest.mark.parametrize("damage", [rubbish, torn, bit_in_the_middle, emptied, gone, a_link],
+@pytest.mark.parametrize("damage", [rubbish, torn] + [pytest.param(f, marks=SLOW) for f in
+                                                      (bit_in_the_middle, emptied, gone, a_link)],
                          ids=lambda f: f.__name__)
 def test_b10_damaged_journal(line, damage):
     models.rnd(line.src / "w.bin", 24 * MIB, seed=1)

@@ -39,7 +39,8 @@ def test_b56_blocks_that_take_long_are_not_lost(through, server, client, src, ds
     models.assert_same(src, server.model("ns/m") if command == "push" else dst)
 
 
-@pytest.mark.parametrize("command, rate", [("push", None), ("pull", None), ("push", 4e6)])
+@pytest.mark.parametrize("command, rate", [("push", None), pytest.param("pull", None, marks=pytest.mark.slow),
+                                           pytest.param("push", 4e6, marks=pytest.mark.slow)])
 def test_b56_one_sick_stream_holds_nobody_up(through, server, client, src, dst, command, rate):
     """One of four streams carries 64 KB a second: the others take its work over."""
     models.rnd(src / "w.bin", 32 * MIB, seed=1)
@@ -126,7 +127,7 @@ def test_b52_time_out_counts_progress_not_duration(make_server, make_client, mak
 
 # B53: half-open connections.
 
-@pytest.mark.parametrize("how", ["hole", "stopped"])
+@pytest.mark.parametrize("how", ["hole", pytest.param("stopped", marks=pytest.mark.slow)])
 def test_b53_20_half_open_clients(make_server, make_client, make_proxy, src, work, how):
     """20 clients in the middle of pushes fall silent, one of them with the lock of the model: another model is served
     at once, the same model after the time-out at the latest, and nothing of the 20 stays behind."""

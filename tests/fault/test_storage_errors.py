@@ -98,7 +98,7 @@ def test_b39_errors_of_one_file(failing, src, dst, side, call, error):
 
 @pytest.mark.parametrize("side", ["push", "pull"])
 @pytest.mark.parametrize("call", ["syncfs", "fsync", "fdatasync"])
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EDQUOT"])
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC", pytest.param("EDQUOT", marks=pytest.mark.slow)])
 def test_b39_flush_fails(failing, src, dst, side, call, error):
     """Whichever flush it is, there is no success without it."""
     models.rnd(src / "w.bin", 9 * MIB, seed=1)

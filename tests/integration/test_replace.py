@@ -8,7 +8,7 @@ import pytest
 
 import cproxy
 import models
-from harness import MIB, listed, pull, push, wait_until
+from harness import MIB, SLOWNESS, listed, pull, push, wait_until
 
 FILES = 5
 
@@ -106,7 +106,7 @@ def pulls_during_a_slow_push(server, client, make_client, make_proxy, work, pull
 
 @pytest.mark.sanitize
 def test_pulls_and_a_reader_during_a_slow_push(server, client, make_client, make_proxy, work):
-    pulls_during_a_slow_push(server, client, make_client, make_proxy, work, 30, 600e3)
+    pulls_during_a_slow_push(server, client, make_client, make_proxy, work, 30, 600e3 / min(SLOWNESS, 4))
 
 
 @pytest.mark.slow
