@@ -5,7 +5,6 @@
 #include "server/transfer.h"
 #include "server/version.h"
 
-#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/path.h"
@@ -14,17 +13,12 @@
 #include "common/units.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
-
-/* How long a push waits for another one to let go of the model, and how often it looks. */
-#define LOCK_PATIENCE_MS 1500
-#define LOCK_LOOK_MS     50
 
 enum push_state {
     PUSH_OPENING,
@@ -135,24 +129,13 @@ static int open_live(struct push *p)
     return p->has_version ? check_spelling(p) : 0;
 }
 
-/* A push that was just interrupted still records what it has; the next one does not fail for that. */
-static int lock_patiently(struct push *p)
-{
-    uint64_t end = clock_ms() + LOCK_PATIENCE_MS;
-    for (;;) {
-        if (store_lock_push(p->lock_file, p->id, session_peer(p->session), &p->error) == 0)
-            return 0;
-        if (p->error.code != ERROR_BUSY || clock_ms() >= end || atomic_load(p->cancelled))
-            return -1;
-        (void)poll(NULL, 0, LOCK_LOOK_MS);
-    }
-}
-
 static void open_run(void *request)
 {
     struct push *p = request;
     p->lock_file = store_lock_file(p->store, p->id, &p->error);
-    if (p->lock_file < 0 || lock_patiently(p) < 0 || open_live(p) < 0)
+    if (p->lock_file < 0 ||
+        store_lock_soon(p->lock_file, p->id, session_peer(p->session), p->cancelled, &p->error) < 0 ||
+        open_live(p) < 0)
         return;
     p->folder = store_open_staging(p->store, p->id, &p->error);
     if (p->folder >= 0)

@@ -76,7 +76,7 @@ static int run_info(struct query *q)
 static int run_remove(struct query *q)
 {
     int lock_file = store_lock_file(q->store, q->id, &q->error);
-    int result = lock_file < 0 ? -1 : store_lock_push(lock_file, q->id, q->peer, &q->error);
+    int result = lock_file < 0 ? -1 : store_lock_soon(lock_file, q->id, q->peer, q->cancelled, &q->error);
     if (result == 0)
         result = store_remove(q->store, q->id, lock_file, &q->error);
     fdio_drop(&lock_file);

@@ -1,6 +1,7 @@
 /* Places and locks of the store. What decides lies in the root, so several daemons may serve one. */
 #include "server/store.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/path.h"
 #include "proto/json.h"
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,10 @@
 enum { BYTE_PUSH = 0, BYTE_SWITCH = 1, BYTE_PINS = 16 };
 
 #define OWNER_MAX 256
+
+/* How long a push or removal waits for a push to let go of the model, and how often it looks. */
+#define LOCK_PATIENCE_MS 1500
+#define LOCK_LOOK_MS     50
 
 static int open_part(int parent, const char *name, const char *root, struct error *err)
 {
@@ -109,6 +115,21 @@ int store_lock_push(int lock_file, const char *id, const char *owner, struct err
     if (ftruncate(lock_file, 0) < 0 || fdio_pwrite(lock_file, text, strlen(text), 0) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot write the lock of '%s'", id);
     return 0;
+}
+
+int store_lock_soon(int lock_file, const char *id, const char *owner, const atomic_bool *stop,
+                    struct error *err)
+{
+    uint64_t end = clock_ms() + LOCK_PATIENCE_MS;
+    for (;;) {
+        if (store_lock_push(lock_file, id, owner, err) == 0) {
+            err->code = ERROR_NONE; /* of an earlier try */
+            return 0;
+        }
+        if (err->code != ERROR_BUSY || clock_ms() >= end || atomic_load(stop))
+            return -1;
+        (void)poll(NULL, 0, LOCK_LOOK_MS);
+    }
 }
 
 static int lock_switch(int lock_file, short type, struct error *err)

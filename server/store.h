@@ -49,6 +49,11 @@ int store_lock_file(const struct store *store, const char *id, struct error *err
  * file. */
 int store_lock_push(int lock_file, const char *id, const char *owner, struct error *err);
 
+/* The same with a little patience: a push that was just interrupted still records what it has, and the next
+ * command must not fail for that. Gives up early when *stop is set. */
+int store_lock_soon(int lock_file, const char *id, const char *owner, const atomic_bool *stop,
+                    struct error *err);
+
 int store_lock_shared(int lock_file, struct error *err);    /* byte 1, waits */
 int store_lock_exclusive(int lock_file, struct error *err); /* byte 1, waits */
 void store_unlock(int lock_file);                           /* byte 1 */

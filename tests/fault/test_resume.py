@@ -160,8 +160,8 @@ def test_b07_push_of_a_replaced_source(server, make_client, make_proxy, src, dst
     line = Line("push", server, make_client, make_proxy, src, dst)
     models.rnd(src / "w.bin", 24 * MIB, seed=1)
     other = models.rnd(work / "other.bin", 24 * MIB, seed=2)
-    line.interrupt(18 * MIB, rate=12e6)
-    assert listed(line.direct, MODEL)["bytes_present"] >= BLOCK
+    line.interrupt(20 * MIB, rate=12e6)
+    wait_until(lambda: (listed(line.direct, MODEL) or {"bytes_present": 0})["bytes_present"] >= BLOCK, "it is recorded")
     put_in_place(src / "w.bin", other, way)
     summary, _ = line.again()
     assert models.same_bytes(other, server.model(MODEL) / "w.bin") and summary["bytes"]["resumed"] == 0

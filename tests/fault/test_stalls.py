@@ -61,7 +61,7 @@ def test_b56_one_sick_stream_holds_nobody_up(through, server, client, src, dst, 
 
 # B52: silence that is no end.
 
-@pytest.mark.parametrize("command, way", [("pull", "s2c"), ("push", "c2s"), ("push", "s2c"), ("pull", "c2s")])
+@pytest.mark.parametrize("command, way", [("pull", "s2c"), ("push", "c2s"), ("push", "s2c")])
 def test_b52_silence_ends_in_time(through, server, client, src, dst, command, way):
     """From some byte on nothing comes through, on all connections: the client ends within its time-out and a second,
     and says how to go on; what was received is kept."""
@@ -69,7 +69,7 @@ def test_b52_silence_ends_in_time(through, server, client, src, dst, command, wa
     if command == "pull":
         push(client, src)
     args = ["push", src, "ns/m"] if command == "push" else ["pull", "ns/m", dst]
-    slow, proxy = through(cproxy.rate(10e6))
+    slow, proxy = through(cproxy.rate(6e6))
     running = slow.start(*args, "-n", "1", "--timeout", "2", "--retries", "0")
     main = "c2s" if command == "push" else "s2c"
     wait_until(lambda: proxy.bytes(main) > 9 * MIB or not running.is_running, "it is under way")
@@ -88,14 +88,15 @@ def test_b52_silence_ends_in_time(through, server, client, src, dst, command, wa
 
 
 @pytest.mark.parametrize("command", ["push", "pull"])
-def test_b52_silence_that_ends_is_survived(through, server, client, src, dst, command):
+def test_b52_silence_that_ends_is_survived(make_server, make_client, make_proxy, src, dst, command):
     """Shorter than all retries together: the same command goes on and succeeds."""
+    server = make_server(options=["--timeout", "3"])
+    client, proxy = make_client(server.address), make_proxy(server.address, cproxy.rate(6e6))
     models.rnd(src / "w.bin", 24 * MIB, seed=1)
     if command == "pull":
         push(client, src)
     args = ["push", src, "ns/m"] if command == "push" else ["pull", "ns/m", dst]
-    slow, proxy = through(cproxy.rate(10e6))
-    running = slow.start(*args, "-n", "1", "--timeout", "2")
+    running = make_client(proxy.address).start(*args, "-n", "1", "--timeout", "2")
     main = "c2s" if command == "push" else "s2c"
     wait_until(lambda: proxy.bytes(main) > 9 * MIB or not running.is_running, "it is under way")
     proxy.add(cproxy.hole(0, conn=range(len(proxy.links))))
@@ -205,3 +206,13 @@ def test_b53_own_half_open_session_is_waited_for(make_server, make_client, make_
     result = running.wait(40)
     assert result.status == 0, result
     models.assert_same(src, server.model("ns/m"))
+
+
+@pytest.mark.parametrize("wishes", [1, 3])
+def test_b52_wishes_that_do_not_arrive(through, client, src, dst, wishes):
+    """What the client sends on its data connection is lost, all else is well: it ends within a few time-outs."""
+    models.rnd(src / "w.bin", 24 * MIB, seed=1)
+    push(client, src)
+    slow, proxy = through(cproxy.hole(48 + 32 * wishes, conn=range(1, 100), dir="c2s"))
+    result = slow.run("pull", "ns/m", dst, "-n", "1", "--timeout", "2", "--retries", "0", timeout=20)
+    assert proxy.rules[0].hits and (result.status == 6 or faults.is_copy(src, dst)), result

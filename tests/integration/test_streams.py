@@ -14,7 +14,6 @@ def shares(summary):
     return [stream["bytes"] / summary["bytes"]["total"] for stream in summary["streams"]]
 
 
-@pytest.mark.sanitize
 def test_every_stream_carries_its_share(server, client, src, dst):
     models.rnd(src / "model.gguf", 256 * MIB, seed=1)
     for summary in roundtrip(server, client, src, dst, "-n", "4"):
