@@ -73,17 +73,26 @@ static int say_hello(int fd, const struct hello *hello, struct error *err)
     return 0;
 }
 
-int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], unsigned number, struct error *err)
+static int hello_stream(int fd, const struct hello *hello, struct error *err)
 {
-    struct hello hello = {.version = PROTOCOL_VERSION, .role = HELLO_DATA, .stream = number};
     struct hello_reply reply;
-    memcpy(hello.session, session, SESSION_ID_SIZE);
-    if (say_hello(fd, &hello, err) < 0 || read_reply(fd, HELLO_TIMEOUT_MS, &reply, err) < 0)
+    if (say_hello(fd, hello, err) < 0 || read_reply(fd, HELLO_TIMEOUT_MS, &reply, err) < 0)
         return -1;
     while (reply.status == HELLO_WAIT)
         if (read_reply(fd, -1, &reply, err) < 0)
             return -1;
     return reply.status == HELLO_OK ? 0 : hello_error(reply.status, err);
+}
+
+int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], unsigned number, struct error *err)
+{
+    struct hello hello = {.version = PROTOCOL_VERSION, .role = HELLO_DATA, .stream = number};
+    memcpy(hello.session, session, SESSION_ID_SIZE);
+    if (hello_stream(fd, &hello, err) == 0)
+        return 0;
+    if (err->code == ERROR_NOT_MSTORE) /* it was one when the session began */
+        error_set(err, ERROR_LOST, "the connection was closed before the server's hello");
+    return -1;
 }
 
 /* -- life -- */

@@ -70,7 +70,7 @@ static int take_lock(struct destination *d, struct error *err)
         d->own = path_make_dir(d->folder, OWN_FOLDER);
         if (d->own < 0)
             return dst_error(err, "make the folder '" OWN_FOLDER "' in", d->path);
-        d->lock = openat(d->own, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        d->lock = fdio_openat(d->own, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (d->lock < 0 && errno == ENOENT)
             continue;
         if (d->lock < 0)
@@ -165,7 +165,7 @@ int destination_show(const struct destination *d, int tree, const struct listing
         if (show_one(d, tree, plan->files[i].path) < 0)
             return error_set_sys(err, ERROR_FILE, errno, "cannot move '%s' into '%s'", plan->files[i].path,
                                  d->path);
-    if (syncfs(d->folder) < 0)
+    if (fdio_syncfs(d->folder) < 0)
         return dst_error(err, "flush", d->path);
     return 0;
 }

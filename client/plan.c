@@ -73,7 +73,7 @@ static int hash_open_file(int fd, uint64_t size, uint8_t hash[HASH_SIZE])
 
 int plan_hash_file(int folder, const char *path, uint64_t size, uint8_t hash[HASH_SIZE], struct error *err)
 {
-    int fd = openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = fdio_openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     int result = fd < 0 ? -1 : hash_open_file(fd, size, hash);
     fdio_drop(&fd);
     if (result < 0 && interrupt_check(err) == 0)
@@ -104,7 +104,7 @@ static bool holds(int folder, const struct file_entry *entry, const struct journ
 {
     if (offer->entry.source == entry->source && entry->source != 0)
         return true;
-    int fd = openat(folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = fdio_openat(folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     bool same = fd >= 0 && has_size(fd, entry->size) &&
                 each_block(fd, entry->size, matches_offer, (void *)offer) == 0;
     fdio_drop(&fd);

@@ -254,8 +254,9 @@ static int fetch(struct pull *p, struct error *err)
         return -1;
     prepare_work(p);
     count_first(p);
-    if (destination_check(&p->destination, &p->plan, work_bytes_left(p->work), err) < 0 || move(p, err) < 0 ||
-        run_work(p, finish, err) < 0)
+    if (destination_check(&p->destination, &p->plan,
+                          staging_tree_space(staging_tree(p->staging), &p->plan, &p->left), err) < 0 ||
+        move(p, err) < 0 || run_work(p, finish, err) < 0)
         return -1;
     struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
     r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;

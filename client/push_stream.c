@@ -17,7 +17,7 @@ static int open_source(struct client_stream *s, uint32_t file, struct error *tro
         return 0;
     fdio_drop(&s->fd);
     s->file = file;
-    s->fd = openat(s->job->folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    s->fd = fdio_openat(s->job->folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     if (s->fd < 0)
         return error_set_sys(trouble, ERROR_FILE, errno, "cannot open '%s'", entry->path);
     sender_advise(s->fd, entry->size);

@@ -48,7 +48,7 @@ static void warn_of_pointer(struct scanning *s, const struct walk_entry *entry)
         ends_in(entry->name, ".safetensors") || ends_in(entry->name, ".gguf") || ends_in(entry->name, ".bin");
     if (!weights || entry->st.st_size >= LFS_POINTER_MAX)
         return;
-    int fd = openat(s->scan->folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = fdio_openat(s->scan->folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, start, sizeof start - 1);
     fdio_drop(&fd);
     if (n == (ssize_t)sizeof start - 1 && memcmp(start, LFS_POINTER, sizeof start - 1) == 0)
@@ -137,7 +137,7 @@ static int refuse_hub_repo(int folder, const char *source, struct error *err)
     char revision[128];
     if (!has_folder(folder, "blobs") || !has_folder(folder, "snapshots") || !has_folder(folder, "refs"))
         return 0;
-    int fd = openat(folder, "refs/main", O_RDONLY | O_CLOEXEC);
+    int fd = fdio_openat(folder, "refs/main", O_RDONLY | O_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, revision, sizeof revision - 1);
     fdio_drop(&fd);
     revision[n > 0 ? n : 0] = '\0';

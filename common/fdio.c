@@ -2,6 +2,7 @@
 #include "common/fdio.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -82,6 +83,40 @@ ssize_t fdio_send(int socket, const void *buffer, size_t length, bool more)
         done += (size_t)n;
     }
     return (ssize_t)done;
+}
+
+/* Repeats a call that gives -1 and EINTR. */
+#define AGAIN(call)                                                                                          \
+    do {                                                                                                     \
+        int result;                                                                                          \
+        while ((result = (call)) < 0 && errno == EINTR)                                                      \
+            ;                                                                                                \
+        return result;                                                                                       \
+    } while (0)
+
+int fdio_openat(int dir, const char *path, int flags, mode_t mode)
+{
+    AGAIN(openat(dir, path, flags, mode));
+}
+
+int fdio_fsync(int fd)
+{
+    AGAIN(fsync(fd));
+}
+
+int fdio_fdatasync(int fd)
+{
+    AGAIN(fdatasync(fd));
+}
+
+int fdio_syncfs(int fd)
+{
+    AGAIN(syncfs(fd));
+}
+
+int fdio_ftruncate(int fd, uint64_t length)
+{
+    AGAIN(ftruncate(fd, (off_t)length));
 }
 
 int fdio_close(int *fd)

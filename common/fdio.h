@@ -18,6 +18,14 @@ ssize_t fdio_write(int fd, const void *buffer, size_t length);
 /* All of it to a blocking socket, without SIGPIPE; `more` says that more follows at once (MSG_MORE). */
 ssize_t fdio_send(int socket, const void *buffer, size_t length, bool more);
 
+/* Opening, flushing and truncating, again after EINTR (network file systems can be interrupted). As the
+ * system calls. */
+int fdio_openat(int dir, const char *path, int flags, mode_t mode);
+int fdio_fsync(int fd);
+int fdio_fdatasync(int fd);
+int fdio_syncfs(int fd);
+int fdio_ftruncate(int fd, uint64_t length);
+
 /* close() whose error counts: quota and delayed write errors may only show here. EINTR is success, for Linux
  * has closed the descriptor then (close(2)). Sets *fd to -1. */
 int fdio_close(int *fd);

@@ -176,7 +176,7 @@ void journal_load(struct journal_state *state, int folder)
 {
     struct stat st;
     memset(state, 0, sizeof *state);
-    int fd = openat(folder, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = fdio_openat(folder, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0)
         return;
     uint8_t *bytes = fstat(fd, &st) == 0 && st.st_size > 0 ? malloc((size_t)st.st_size) : NULL;
@@ -237,10 +237,10 @@ int journal_create(struct journal **out, int folder, struct error *err)
         abort();
     if (journal->folder >= 0 && unlinkat(folder, NEW_NAME, 0) < 0 && errno != ENOENT)
         fdio_drop(&journal->folder);
-    journal->fd =
-        journal->folder < 0
-            ? -1
-            : openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    journal->fd = journal->folder < 0
+                      ? -1
+                      : fdio_openat(folder, NEW_NAME,
+                                    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (journal->fd < 0) {
         broken(journal, err);
         journal_destroy(&journal);
@@ -256,7 +256,8 @@ int journal_commit(struct journal *journal, struct error *err)
 {
     if (journal_flush(journal, err) < 0)
         return -1;
-    if (renameat(journal->folder, NEW_NAME, journal->folder, JOURNAL_NAME) < 0 || fsync(journal->folder) < 0)
+    if (renameat(journal->folder, NEW_NAME, journal->folder, JOURNAL_NAME) < 0 ||
+        fdio_fsync(journal->folder) < 0)
         return broken(journal, err);
     return 0;
 }
@@ -345,5 +346,5 @@ int journal_flush(struct journal *journal, struct error *err)
 {
     if (write_pending(journal, err) < 0)
         return -1;
-    return fdatasync(journal->fd) < 0 ? broken(journal, err) : 0;
+    return fdio_fdatasync(journal->fd) < 0 ? broken(journal, err) : 0;
 }

@@ -74,7 +74,8 @@ static int reserve(const struct partfile *part, const struct file_entry *entry, 
 static void open_direct(struct partfile *part, bool direct)
 {
     if (direct)
-        part->direct_fd = openat(part->folder, part->name, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+        part->direct_fd =
+            fdio_openat(part->folder, part->name, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
 int partfile_create(struct partfile *part, int root, const struct file_entry *entry, bool direct,
@@ -86,7 +87,8 @@ int partfile_create(struct partfile *part, int root, const struct file_entry *en
     if (part->folder < 0)
         return file_error(err, "make the folder of", entry);
     part->name = temporary_name(name);
-    part->fd = openat(part->folder, part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    part->fd =
+        fdio_openat(part->folder, part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (part->fd < 0) {
         file_error(err, "create", entry);
         release(part);
@@ -109,7 +111,7 @@ int partfile_reopen(struct partfile *part, int root, const struct file_entry *en
     if (part->folder < 0)
         return file_error(err, "open the partial copy of", entry);
     part->name = strdup(name);
-    part->fd = openat(part->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    part->fd = fdio_openat(part->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     if (part->fd < 0 || !part->name) {
         file_error(err, "open the partial copy of", entry);
         release(part);
@@ -199,10 +201,10 @@ int partfile_publish(struct partfile *part, const struct file_entry *entry, bool
     const char *slash = strrchr(entry->path, '/');
     const char *name = slash ? slash + 1 : entry->path;
     int result = 0;
-    if (ftruncate(part->fd, (off_t)entry->size) < 0)
+    if (fdio_ftruncate(part->fd, entry->size) < 0)
         result = file_error(err, "set the size of", entry);
     set_mtime(part, entry);
-    if (result == 0 && durable && fdatasync(part->fd) < 0)
+    if (result == 0 && durable && fdio_fdatasync(part->fd) < 0)
         result = file_error(err, "flush", entry);
     if (fdio_close(&part->direct_fd) < 0 && result == 0)
         result = file_error(err, "close", entry);

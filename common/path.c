@@ -1,6 +1,7 @@
 /* No path from a peer is ever handed to the kernel without a fence around the root. */
 #include "common/path.h"
 
+#include "common/fdio.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ static int step_into(int root, int dir, const char *part, size_t length)
     } else {
         memcpy(name, part, length);
         name[length] = '\0';
-        next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        next = fdio_openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         struct stat st;
         if (next < 0 && errno == ENOTDIR)
             errno =
@@ -49,7 +50,7 @@ static int open_by_hand(int root, const char *path, int flags, mode_t mode)
             return -1;
         path = slash + 1;
     }
-    int fd = openat(dir, path, flags, mode);
+    int fd = fdio_openat(dir, path, flags, mode);
     int saved = errno;
     if (dir != root)
         (void)close(dir);
@@ -79,7 +80,7 @@ int path_open_parent(int root, const char *path, const char **name)
     char folder[PATH_MAX];
     if (!slash) {
         *name = path;
-        return openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fdio_openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     }
     *name = slash + 1;
     if ((size_t)(slash - path) >= sizeof folder) {
@@ -97,7 +98,7 @@ int path_make_dir(int dir, const char *name)
     for (int attempt = 0; attempt < 2; attempt++) {
         if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
             return -1;
-        int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = fdio_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         if (fd >= 0 || errno != ENOENT)
             return fd;
     }

@@ -98,7 +98,7 @@ static int flush_data(struct recorder *r, const struct fresh_block *fresh, size_
             completed = true;
             continue;
         }
-        int result = fdatasync(copy), saved = errno;
+        int result = fdio_fdatasync(copy), saved = errno;
         fdio_drop(&copy);
         if (result < 0) {
             error_set_sys(err, ERROR_FILE, saved, "cannot flush '%s'", r->plan->files[fresh[i].file].path);
@@ -106,7 +106,7 @@ static int flush_data(struct recorder *r, const struct fresh_block *fresh, size_
             return -1;
         }
     }
-    if (completed && syncfs(r->tree) < 0) {
+    if (completed && fdio_syncfs(r->tree) < 0) {
         error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
         r->view.lost(r->view.context, -1, err);
         return -1;

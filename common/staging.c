@@ -26,6 +26,7 @@ struct staged_file {
     bool has_hashes;
     struct partfile *part; /* while open */
     char *temporary;       /* of an adopted partial, until it is opened */
+    struct error *failure; /* of FILE_FAILED: the first one */
 };
 
 struct active_claim {
@@ -191,15 +192,33 @@ int staging_link(struct staging *s, uint32_t file, int live, const uint8_t *hash
     return 0;
 }
 
-/* The disk has lost bytes of this file, or of some file (LOST_SOMEWHERE). The kernel tells of it once, to
- * whoever flushes first, so it is kept for staging_finish(). */
+/* The first reason is the one that everyone hears. Under the lock. */
+static void note_failure(struct staging *s, uint32_t file, const struct error *error)
+{
+    struct staged_file *f = &s->files[file];
+    if (!f->failure) {
+        f->failure = must_alloc(1, sizeof *f->failure);
+        *f->failure = *error;
+    }
+}
+
+/* The file fails as a whole. Under the lock. */
+static void set_failed(struct staging *s, uint32_t file, const struct error *error)
+{
+    note_failure(s, file, error);
+    s->files[file].state = FILE_FAILED;
+    pthread_cond_broadcast(&s->changed);
+}
+
+/* The disk has lost bytes of this file, or of some file (-1). The kernel tells of it once, to whoever flushes
+ * first, so it is kept for staging_finish(). */
 static void lose_file(struct staging *s, int64_t file, const struct error *error)
 {
     pthread_mutex_lock(&s->lock);
     if (s->lost.code == ERROR_NONE)
         s->lost = *error;
     if (file >= 0 && s->files[file].state == FILE_OPEN)
-        s->files[file].state = FILE_FAILED;
+        set_failed(s, (uint32_t)file, error);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -326,7 +345,9 @@ static int open_file(struct staging *s, uint32_t file, struct error *err)
         free(f->temporary);
         f->temporary = NULL;
     }
-    f->state = result < 0 ? FILE_FAILED : FILE_OPEN;
+    f->state = FILE_OPEN;
+    if (result < 0)
+        set_failed(s, file, err);
     pthread_cond_broadcast(&s->changed);
     return result;
 }
@@ -338,9 +359,10 @@ static int make_open(struct staging *s, uint32_t file, struct error *err)
         pthread_cond_wait(&s->changed, &s->lock);
     if (f->state == FILE_ABSENT)
         return open_file(s, file, err);
-    if (f->state == FILE_FAILED)
-        return error_set(err, ERROR_FILE, "'%s' failed before", s->plan->files[file].path);
-    return 0;
+    if (f->state != FILE_FAILED)
+        return 0;
+    *err = *f->failure;
+    return -1;
 }
 
 /* One try; STAGING_TAKEN if another stream has the block, or came first while the lock was given up for
@@ -383,11 +405,13 @@ enum staging_answer staging_wait(struct staging *s, uint32_t file, uint64_t bloc
     while (!*received_at(s, file, block) && find_holder(s, file, block))
         pthread_cond_wait(&s->changed, &s->lock);
     bool there = *received_at(s, file, block);
+    if (!there && s->files[file].failure)
+        *err = *s->files[file].failure;
+    else if (!there)
+        error_set(err, ERROR_FILE, "another stream could not store its copy of '%s'",
+                  s->plan->files[file].path);
     pthread_mutex_unlock(&s->lock);
-    if (there)
-        return STAGING_HAVE;
-    error_set(err, ERROR_FILE, "'%s' failed before", s->plan->files[file].path);
-    return STAGING_FAILED;
+    return there ? STAGING_HAVE : STAGING_FAILED;
 }
 
 /* Looks up a claim and marks it as inside a write, so that its file stays open. NULL if it was taken over. */
@@ -402,14 +426,16 @@ static struct partfile *enter_write(struct staging *s, const struct staging_clai
     return part;
 }
 
-static void leave_write(struct staging *s, const struct staging_claim *claim, bool failed)
+static void leave_write(struct staging *s, const struct staging_claim *claim, const struct error *failed)
 {
     pthread_mutex_lock(&s->lock);
     struct active_claim *active = find_claim(s, claim->serial);
     active->writing = false;
     pthread_cond_broadcast(&s->changed);
-    if (failed)
+    if (failed) {
+        note_failure(s, claim->file, failed);
         drop_claim(s, active);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -421,7 +447,7 @@ enum staging_answer staging_write(struct staging *s, const struct staging_claim 
         return STAGING_TAKEN;
     int result = partfile_write(part, &s->plan->files[claim->file], bytes, length,
                                 claim->block * BLOCK_SIZE + offset_in_block, err);
-    leave_write(s, claim, result < 0);
+    leave_write(s, claim, result < 0 ? err : NULL);
     return result < 0 ? STAGING_FAILED : STAGING_CLAIMED;
 }
 
@@ -450,7 +476,7 @@ static enum staging_answer pace_claim(struct staging *s, const struct staging_cl
                 partfile_finish_writeback(part, entry, (claim->block - STAGING_AHEAD_BLOCKS) * BLOCK_SIZE,
                                           BLOCK_SIZE, !s->options.keep_cached, err);
     }
-    leave_write(s, claim, result < 0);
+    leave_write(s, claim, result < 0 ? err : NULL);
     if (result < 0)
         lose_file(s, claim->file, err);
     return result < 0 ? STAGING_FAILED : STAGING_CLAIMED;
@@ -468,39 +494,63 @@ static int complete_file(struct staging *s, uint32_t file, struct partfile *part
         f->has_hashes = true;
         s->files_left--;
     } else {
-        f->state = FILE_FAILED;
+        set_failed(s, file, err);
     }
     pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+/* The block is there; the claim goes. Under the lock. */
+static void settle(struct staging *s, const struct staging_claim *claim)
+{
+    *received_at(s, claim->file, claim->block) = true;
+    s->files[claim->file].left--;
+    drop_claim(s, find_claim(s, claim->serial));
+}
+
+/* The last block of a file counts when the file has its name: until then its claim stands, as if it were
+ * being written, so that nobody hears that it is there. */
+static int settle_last(struct staging *s, const struct staging_claim *claim, struct error *err)
+{
+    struct staged_file *f = &s->files[claim->file];
+    struct partfile *part = f->part;
+    f->part = NULL;
+    f->state = FILE_OPENING; /* nobody else touches it */
+    find_claim(s, claim->serial)->writing = true;
+    pthread_mutex_unlock(&s->lock);
+    int result = complete_file(s, claim->file, part, err);
+    pthread_mutex_lock(&s->lock);
+    if (result == 0)
+        settle(s, claim);
+    else
+        drop_claim(s, find_claim(s, claim->serial));
     return result;
 }
 
 enum staging_answer staging_end(struct staging *s, const struct staging_claim *claim,
                                 const uint8_t hash[HASH_SIZE], struct error *err)
 {
-    struct staged_file *f = &s->files[claim->file];
-    struct partfile *part = NULL;
-    enum staging_answer paced = pace_claim(s, claim, err);
-    if (paced != STAGING_CLAIMED)
-        return paced;
+    enum staging_answer answer = pace_claim(s, claim, err);
+    if (answer != STAGING_CLAIMED)
+        return answer;
     pthread_mutex_lock(&s->lock);
-    struct active_claim *active = find_claim(s, claim->serial);
-    if (active) {
-        drop_claim(s, active);
+    if (!find_claim(s, claim->serial)) {
+        answer = STAGING_TAKEN;
+    } else if (s->files[claim->file].state == FILE_FAILED) {
+        *err = *s->files[claim->file].failure;
+        drop_claim(s, find_claim(s, claim->serial));
+        answer = STAGING_FAILED;
+    } else {
         memcpy(hash_at(s, claim->file, claim->block), hash, HASH_SIZE);
-        *received_at(s, claim->file, claim->block) = true;
-        if (--f->left == 0) {
-            part = f->part;
-            f->part = NULL;
-            f->state = FILE_OPENING; /* nobody else touches it */
-        }
+        if (s->files[claim->file].left > 1)
+            settle(s, claim);
+        else if (settle_last(s, claim, err) < 0)
+            answer = STAGING_FAILED;
     }
     pthread_mutex_unlock(&s->lock);
-    if (!active)
-        return STAGING_TAKEN;
-    if (part && complete_file(s, claim->file, part, err) < 0)
-        return STAGING_FAILED;
-    recorder_add(s->recorder, claim->file, claim->block);
-    return STAGING_CLAIMED;
+    if (answer == STAGING_CLAIMED)
+        recorder_add(s->recorder, claim->file, claim->block);
+    return answer;
 }
 
 /* -- the end -- */
@@ -528,7 +578,7 @@ int staging_finish(struct staging *s, struct error *err)
         *err = s->lost;
         return -1;
     }
-    if (syncfs(s->tree) < 0)
+    if (fdio_syncfs(s->tree) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
     return 0;
 }
@@ -555,6 +605,7 @@ void staging_destroy(struct staging **staging)
             partfile_leave(s->files[i].part);
         free(s->files[i].part);
         free(s->files[i].temporary);
+        free(s->files[i].failure);
     }
     fdio_drop(&s->tree);
     fdio_drop(&s->folder);

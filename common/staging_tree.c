@@ -106,7 +106,7 @@ int staging_tree_inspect(int folder, struct journal_state *state, inspect_progre
                          struct error *err)
 {
     struct inspection in = {digest_create(), malloc(BLOCK_SIZE), progress, context};
-    int tree = openat(folder, STAGING_TREE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int tree = fdio_openat(folder, STAGING_TREE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     int result = 0;
     if (!in.buffer)
         abort();
@@ -126,6 +126,27 @@ int staging_tree_inspect(int folder, struct journal_state *state, inspect_progre
     if (result < 0)
         journal_state_release(state);
     return result;
+}
+
+static uint64_t space_for(int tree, const struct file_entry *entry, const struct journal_state *state)
+{
+    const struct journal_file *staged =
+        entry->from == FROM_STAGED ? journal_state_find(state, entry->path) : NULL;
+    struct stat st;
+    if (entry->from == FROM_LIVE || (staged && staged->complete))
+        return 0;
+    if (!staged || !staged->temporary || path_stat(tree, staged->temporary, &st) < 0)
+        return entry->size;
+    uint64_t reserved = (uint64_t)st.st_blocks * 512;
+    return reserved < entry->size ? entry->size - reserved : 0;
+}
+
+uint64_t staging_tree_space(int tree, const struct listing *plan, const struct journal_state *state)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        bytes += space_for(tree, &plan->files[i], state);
+    return bytes;
 }
 
 /* -- sweeping -- */

@@ -19,6 +19,9 @@ typedef bool inspect_progress(void *context, uint64_t bytes);
 int staging_tree_inspect(int folder, struct journal_state *state, inspect_progress *progress, void *context,
                          struct error *err);
 
+/* Bytes of disk that the files of `plan` still need: partial ones of `state` have reserved theirs already. */
+uint64_t staging_tree_space(int tree, const struct listing *plan, const struct journal_state *state);
+
 /* Removes from `tree` all but the `count` paths of `kept` (sorted here), and folders that become empty. */
 int staging_tree_sweep(int tree, const char **kept, size_t count, struct error *err);
 

@@ -104,7 +104,7 @@ static void classify(const struct walk *walk, int dir, struct walk_entry *entry)
 static int open_folder(const struct walk *walk, const char *path)
 {
     return path[0] ? path_open(walk->top, path, O_RDONLY | O_DIRECTORY, 0)
-                   : openat(walk->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                   : fdio_openat(walk->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static int walk_folder(const struct walk *walk, const char *prefix, int *failed, struct error *err);

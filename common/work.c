@@ -46,7 +46,7 @@ struct work_queue {
     struct stream_work *streams;
     unsigned stream_count;
     uint64_t blocks_left, bytes_done, bytes_skipped, bytes_left, files_done;
-    uint64_t answered, begun_ms; /* for the average time of a block */
+    uint64_t answered, begun_ms, answered_ms; /* for the average time of a block */
     struct work_failure *failures;
     size_t failure_count;
     bool stopped;
@@ -225,12 +225,13 @@ static bool split_largest(struct work_queue *q, struct run *run)
 
 /* How long a stream may be silent before it counts as sick: against what streams take for a block on the
  * average. The time that a block is under way says little, for large socket buffers hold several. */
-static uint64_t sick_after_ms(const struct work_queue *q, uint64_t now)
+static uint64_t sick_after_ms(const struct work_queue *q)
 {
     uint64_t begun = 0;
     for (unsigned s = 0; s < q->stream_count; s++)
         begun += q->streams[s].has_begun;
-    uint64_t block_ms = q->answered ? (now - q->begun_ms) * begun / q->answered : 0;
+    /* Up to the last answer: the wait for a sick stream must not make blocks look slow. */
+    uint64_t block_ms = q->answered ? (q->answered_ms - q->begun_ms) * begun / q->answered : 0;
     return block_ms * WORK_SLOW_FACTOR > WORK_SLOW_MS ? block_ms * WORK_SLOW_FACTOR : WORK_SLOW_MS;
 }
 
@@ -250,7 +251,7 @@ static bool last_wanted(struct work_queue *q, const struct stream_work *stream, 
  * only make it worse. */
 static bool take_overdue(struct work_queue *q, unsigned stream, struct work_item *item)
 {
-    uint64_t now = clock_ms(), longest = sick_after_ms(q, now);
+    uint64_t now = clock_ms(), longest = sick_after_ms(q);
     bool found = false;
     struct work_item candidate;
     if (q->streams[stream].count > 0)
@@ -342,7 +343,7 @@ static void settle_oldest(struct work_queue *q, struct stream_work *stream)
     struct flight *flight = &stream->flights[stream->first++];
     stream->count--;
     q->answered++;
-    stream->silent_since_ms = clock_ms();
+    stream->silent_since_ms = q->answered_ms = clock_ms();
     if (flight->noted == ERROR_NONE) {
         stream->bytes += block_length(q->plan->files[flight->item.file].size, flight->item.block);
         q->bytes_done += mark_done(q, &flight->item);

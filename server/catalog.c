@@ -21,6 +21,7 @@
 struct ids {
     char **list;
     size_t count;
+    int failed; /* errno of a namespace that cannot be read; one that just went is none */
 };
 
 static void add_id(struct ids *ids, const char *namespace, const char *model)
@@ -37,7 +38,7 @@ static void add_id(struct ids *ids, const char *namespace, const char *model)
 /* Calls back for each folder in `dir` that can be a part of a model id. */
 static int each_folder(int dir, void (*call)(void *context, int dir, const char *name), void *context)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = fdio_openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
     struct stat st;
@@ -69,10 +70,12 @@ static void collect_model(void *context, int dir, const char *name)
 
 static void collect_namespace(void *context, int dir, const char *name)
 {
-    struct collecting inner = {context, name};
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0)
-        (void)each_folder(fd, collect_model, &inner);
+    struct ids *ids = context;
+    struct collecting inner = {ids, name};
+    int fd = fdio_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if ((fd < 0 || each_folder(fd, collect_model, &inner) < 0) && errno != ENOENT && errno != ENOTDIR &&
+        errno != ELOOP)
+        ids->failed = errno;
     fdio_drop(&fd);
 }
 
@@ -164,7 +167,7 @@ static uint64_t staged_bytes(int folder)
 static bool read_plan(int folder, struct message_model *model)
 {
     char text[256];
-    int fd = openat(folder, "plan.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = fdio_openat(folder, "plan.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof text);
     fdio_drop(&fd);
     struct json *plan = n > 0 ? json_parse(text, (size_t)n, 1) : NULL;
@@ -219,8 +222,10 @@ int store_list(const struct store *store, store_visitor *add, void *context, str
     int result = each_folder(store->root, collect_namespace, &ids);
     if (result == 0)
         result = each_folder(store->staging, collect_namespace, &ids);
-    if (result < 0)
-        error_set_sys(err, ERROR_FAILED, errno, "cannot read the root");
+    if (result < 0 || ids.failed != 0) {
+        error_set_sys(err, ERROR_FAILED, result < 0 ? errno : ids.failed, "cannot read the root");
+        result = -1;
+    }
     if (ids.count > 0)
         qsort(ids.list, ids.count, sizeof *ids.list, compare_ids);
     for (size_t i = 0; i < ids.count; i++) {

@@ -135,13 +135,13 @@ static int save(const struct manifest *m, int folder, const char *name,
     char temporary[FILE_NAME_MAX + 8];
     (void)snprintf(temporary, sizeof temporary, ".%s.new", name);
     (void)unlinkat(folder, temporary, 0);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = fdio_openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out) {
         fdio_drop(&fd);
         return -1;
     }
-    bool good = print(m, out) == 0 && fflush(out) == 0 && fdatasync(fd) == 0;
+    bool good = print(m, out) == 0 && fflush(out) == 0 && fdio_fdatasync(fd) == 0;
     int saved = errno;
     if (fclose(out) != 0 && good) {
         good = false;
@@ -166,7 +166,7 @@ int manifest_save(const struct manifest *m, int folder, uint64_t generation, str
 {
     char name[FILE_NAME_MAX];
     if (save(m, folder, file_name(name, generation, "blocks"), print_blocks) < 0 ||
-        save(m, folder, file_name(name, generation, "json"), print_lines) < 0 || fsync(folder) < 0)
+        save(m, folder, file_name(name, generation, "json"), print_lines) < 0 || fdio_fsync(folder) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot write the manifest '%s'", name);
     return 0;
 }
@@ -274,7 +274,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t length, struct e
 static char *read_file(int folder, const char *name, size_t most, size_t *length)
 {
     struct stat st;
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = fdio_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0)
         return NULL;
     size_t size = fstat(fd, &st) == 0 ? (size_t)st.st_size : 0;
@@ -359,7 +359,7 @@ static bool parse_generation(const char *name, uint64_t *generation)
 
 size_t manifest_generations(int folder, uint64_t *generations, size_t most)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = fdio_openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     size_t count = 0;
     struct dirent *entry;

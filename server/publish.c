@@ -83,7 +83,8 @@ static int switch_version(const struct store *store, const char *id, int staging
     int result = 0;
     if (folder < 0)
         result = error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder of '%s'", id);
-    else if (switch_folders(staging, folder, name) < 0 || fsync(folder) < 0 || fsync(store->root) < 0)
+    else if (switch_folders(staging, folder, name) < 0 || fdio_fsync(folder) < 0 ||
+             fdio_fsync(store->root) < 0)
         result = error_set_sys(err, ERROR_FAILED, errno, "cannot publish '%s'", id);
     fdio_drop(&folder);
     return result;
@@ -173,7 +174,7 @@ static int trash_model(const struct store *store, const char *id, int base, bool
         *found = true;
     }
     if (result == 0)
-        result = fsync(folder);
+        result = fdio_fsync(folder);
     int saved = errno;
     fdio_drop(&folder);
     path_prune_parents(base, id);
@@ -228,7 +229,7 @@ static enum walk_step collect(void *context, const struct walk_entry *entry, str
 static void empty_trash_of(struct sweep *sweep, const char *id, int lock_file)
 {
     int folder = path_open(sweep->top, id, O_RDONLY | O_DIRECTORY, 0);
-    int copy = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = folder < 0 ? -1 : fdio_openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
     struct stat st;

@@ -96,6 +96,8 @@ static void fail(struct push *p, const char *path)
 {
     session_send_error(p->session, &p->error, path);
     end(p);
+    if (p->error.code == ERROR_PROTOCOL)
+        session_close(p->session, "the client broke the protocol");
 }
 
 /* -- opening -- */
@@ -227,14 +229,18 @@ static int check_plan(struct push *p)
 {
     const char *clash;
     uint32_t *index = listing_index(&p->plan, &clash);
-    if (index && p->add && p->has_version) {
+    if (!index)
+        return error_set(&p->error, ERROR_PROTOCOL, "the plan names '%s' twice, or as a file and as a folder",
+                         clash);
+    if (p->add && p->has_version) {
         add_stored(p, index, p->plan.count);
         free(index);
         index = listing_index(&p->plan, &clash);
     }
     if (!index)
-        return error_set(&p->error, ERROR_FAILED,
-                         "'%s' is in the model twice, as a file and as a folder perhaps", clash);
+        return error_set(
+            &p->error, ERROR_FAILED,
+            "'%s' is a file in one and a folder in the other of what is stored and what is added", clash);
     free(index);
     return 0;
 }
@@ -266,11 +272,7 @@ static int check_space(struct push *p)
 {
     struct statvfs fs;
     char need[UNITS_TEXT_MAX], have[UNITS_TEXT_MAX];
-    uint64_t missing = 0;
-    for (uint32_t i = 0; i < p->plan.count; i++)
-        for (uint64_t b = 0; b < block_count(p->plan.files[i].size); b++)
-            if (!staging_has(p->staging, i, b))
-                missing += block_length(p->plan.files[i].size, b);
+    uint64_t missing = staging_tree_space(staging_tree(p->staging), &p->plan, &p->staged);
     if (fstatvfs(staging_tree(p->staging), &fs) < 0)
         return 0; /* the writes will tell */
     uint64_t available = (uint64_t)fs.f_bavail * fs.f_frsize;

@@ -112,7 +112,7 @@ int store_lock_push(int lock_file, const char *id, const char *owner, struct err
     if (gmtime_r(&now, &parts))
         (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &parts);
     (void)snprintf(text, sizeof text, "by %.200s since %s\n", owner, when);
-    if (ftruncate(lock_file, 0) < 0 || fdio_pwrite(lock_file, text, strlen(text), 0) < 0)
+    if (fdio_ftruncate(lock_file, 0) < 0 || fdio_pwrite(lock_file, text, strlen(text), 0) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot write the lock of '%s'", id);
     return 0;
 }
@@ -187,7 +187,7 @@ static bool is_exact(int folder, const char *name)
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return true;
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = fdio_openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
     bool found = false;
@@ -207,7 +207,8 @@ bool store_has_spelling(const struct store *store, const char *id)
     const char *slash = strchr(id, '/');
     (void)snprintf(namespace, sizeof namespace, "%.*s", (int)(slash - id), id);
     bool exact = is_exact(store->root, namespace);
-    int folder = exact ? openat(store->root, namespace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int folder =
+        exact ? fdio_openat(store->root, namespace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) : -1;
     if (folder >= 0)
         exact = is_exact(folder, slash + 1);
     fdio_drop(&folder);
@@ -262,7 +263,8 @@ int store_save_plan(int staging_folder, const struct manifest_summary *summary, 
     json_add_number(plan, "mtime", (double)summary->mtime);
     char *text = json_print(plan);
     json_free(plan);
-    int fd = openat(staging_folder, ".plan.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd =
+        fdio_openat(staging_folder, ".plan.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool good = fd >= 0 && fdio_write(fd, text, strlen(text)) >= 0;
     good = fdio_close(&fd) == 0 && good &&
            renameat(staging_folder, ".plan.new", staging_folder, "plan.json") == 0;

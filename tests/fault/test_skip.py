@@ -5,7 +5,7 @@ import os
 import pytest
 
 import models
-from harness import MIB, listed, pull, push
+from harness import MIB, pull, push
 
 
 def replace(path, seed, mtime_ns):

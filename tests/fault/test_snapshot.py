@@ -2,8 +2,6 @@
 
 import os
 
-import pytest
-
 import cproxy
 import faults
 import models

@@ -10,27 +10,45 @@ import pytest
 
 import models
 import wire
-from harness import MIB, SANITIZER, listed, push, wait_until
+from harness import MIB, SANITIZER, Client, listed, push, wait_until
 from wire import RawClient, block, entry, frame, header
 
 pytestmark = pytest.mark.sanitize
 EVIL_NUMBERS = [-1, 2**53, 2**63, 2**64 - 1, 2**64, 1e300, 0.5, "1", None, True, [], {}]
 
 
+@pytest.fixture(scope="module")
+def stocked(module_server):
+    """The daemon of this file, with the model ns/good in it; its source lies beside the root."""
+    source = module_server.work / "src"
+    models.rnd(source / "model.safetensors", MIB, seed=1)
+    models.rnd(source / "sub" / "part.bin", 70_000, seed=2)
+    (source / "config.json").write_text("{}")
+    push(Client(module_server.work, module_server.address), source, "ns/good")
+    return module_server
+
+
 @pytest.fixture
-def watched(server, client, small_model):
-    """The daemon with a model in it; afterwards it serves on, is no larger, and the model is whole."""
-    push(client, small_model, "ns/good")
-    push(client, small_model, "ns/good")
-    before = server.rss()
-    yield server
-    assert server.is_running
-    models.assert_same(small_model, server.model("ns/good"))
+def client(stocked):
+    """mstore against the daemon of this file."""
+    client = Client(stocked.work, stocked.address)
+    yield client
+    client.end()
+
+
+@pytest.fixture
+def watched(stocked, client):
+    """The daemon; afterwards it serves on, holds nothing open, is no larger, and the model is whole."""
+    before = stocked.rss()
+    yield stocked
+    assert stocked.is_running
+    models.assert_same(stocked.work / "src", stocked.model("ns/good"))
     assert [m["name"] for m in client.json("ls")["models"] if m["state"] == "complete"] == ["ns/good"]
     if not SANITIZER:
-        assert server.rss() < before + 24 * MIB
-    around = sorted(p.name for p in server.work.iterdir())
-    assert set(around) <= {"root", "home", "src", "sanitizer", "mstored0.log"}, around
+        assert stocked.rss() < before + 24 * MIB
+    around = sorted(p.name for p in stocked.work.iterdir())
+    assert set(around) <= {"root", "home", "src", "sanitizer", "mstored.log"}, around
+    stocked.assert_idle()
 
 
 # The hello.
@@ -103,14 +121,24 @@ def test_session_ids_differ(watched):
     assert len({RawClient.control(watched.address).session for _ in range(20)}) == 20
 
 
-def test_b55_silent_connections_are_closed_and_hold_nobody_up(watched, client):
-    """200 that say nothing and one that says half a hello: `ls` is answered, they go after 10 s."""
-    silent = [RawClient(watched.address) for _ in range(200)]
-    half = RawClient(watched.address)
-    half.send(wire.hello()[:20])
+@pytest.fixture
+def silent(watched):
+    """200 connections that say nothing and one that says half a hello."""
+    peers = [RawClient(watched.address) for _ in range(201)]
+    peers[0].send(wire.hello()[:20])
+    yield peers
+    for peer in peers:
+        peer.close()
+
+
+def test_b55_silent_connections_hold_nobody_up(silent, client):
     assert client.ok("ls").seconds < 2
+
+
+@pytest.mark.slow
+def test_b55_silent_connections_are_closed_after_10_s(silent):
     start = time.monotonic()
-    assert half.is_closed(14) and silent[0].is_closed(4) and silent[-1].is_closed(4)
+    assert all(peer.is_closed(14) for peer in silent)
     assert time.monotonic() - start > 5
 
 
@@ -419,7 +447,7 @@ def send_all(data, files):
                 pass
 
 
-def test_whole_push_by_hand(server, client):
+def test_whole_push_by_hand(server):
     """What a right peer does: the baseline of the tests above."""
     content = models.random.Random(1).randbytes(wire.BLOCK + 77)
     control = RawClient.control(server.address)
@@ -431,7 +459,7 @@ def test_whole_push_by_hand(server, client):
     published = control.messages_until("published", "error")[-1]
     assert published == {"type": "published", "files": 2, "bytes": len(content), "durable": True}
     assert (server.model("ns/raw") / "sub" / "w.bin").read_bytes() == content
-    assert listed(client, "ns/raw")["files"] == 2
+    assert listed(Client(server.work, server.address), "ns/raw")["files"] == 2
 
 
 def test_blocks_twice_and_in_any_order(server):
@@ -450,8 +478,9 @@ def test_blocks_twice_and_in_any_order(server):
     assert (server.model("ns/raw") / "w").read_bytes() == content
 
 
-def test_b35_block_beyond_4_gib_lands_at_its_offset(server, client):
+def test_b35_block_beyond_4_gib_lands_at_its_offset(server):
     """A file of 4 GiB and 5 bytes of which only the end travels: an offset of 33 bits."""
+    client = Client(server.work, server.address)
     control = RawClient.control(server.address)
     control.begin_push([("w", 2**32 + 5)])
     assert control.message()["type"] == "ready"
@@ -486,7 +515,7 @@ def test_sender_that_could_not_read_a_block(pushing):
         pass
 
 
-def test_peer_that_goes_in_the_middle_of_a_block(pushing, server, client):
+def test_peer_that_goes_in_the_middle_of_a_block(pushing):
     _, data = pushing
     data.send(block(0, 0, BODY)[:1_000_000])
     data.close()
@@ -507,7 +536,7 @@ def pulling(watched):
     data.close()
 
 
-def test_whole_pull_by_hand(pulling, small_model):
+def test_whole_pull_by_hand(pulling, stocked):
     """The baseline: bytes, trailer and counts."""
     control, data, files = pulling
     total = 0
@@ -516,7 +545,7 @@ def test_whole_pull_by_hand(pulling, small_model):
         assert data.header() == (wire.DATA, 0, number, 0, file["size"])
         content = data.read(file["size"])
         assert data.read(24) == models.xxh128(content) + bytes(8)
-        assert content == (small_model / file["path"]).read_bytes()
+        assert content == (stocked.work / "src" / file["path"]).read_bytes()
         total += len(content)
     data.send(header(wire.END))
     kind, flags, _, offset, _ = data.header()
@@ -550,13 +579,13 @@ def test_hashes_of_a_file_outside_the_listing(pulling, number):
     assert control.is_closed(5)
 
 
-def test_hashes_by_hand(pulling, small_model):
+def test_hashes_by_hand(pulling, stocked):
     control, _, files = pulling
     for number, file in enumerate(files):
         control.ask({"type": "hashes", "file": number})
         messages = control.messages_until("end")
         assert "".join(m["hashes"] for m in messages[:-1]) == b"".join(
-            models.block_hashes(small_model / file["path"])).hex()
+            models.block_hashes(stocked.work / "src" / file["path"])).hex()
 
 
 def test_data_connections_end_with_their_session(pulling):

@@ -1,5 +1,6 @@
 """The fixtures of the integration and fault tests; both conftest.py take them from here."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -33,9 +34,9 @@ def programs():
             pytest.exit(f"no {name} in {harness.BUILD}: build first, or set MSTORE_BUILD", returncode=3)
 
 
-@pytest.fixture
-def work(request):
-    """A folder for one test, open to other users too; gone afterwards unless MSTORE_KEEP is set."""
+@contextlib.contextmanager
+def work_folder():
+    """A folder open to other users too; gone afterwards unless MSTORE_KEEP is set."""
     path = Path(tempfile.mkdtemp(prefix="mstore-test-"))
     path.chmod(0o755)
     yield path
@@ -45,6 +46,13 @@ def work(request):
     else:
         shutil.rmtree(path, ignore_errors=True)
     assert not reports, "sanitizer report:\n" + "\n".join(reports)
+
+
+@pytest.fixture
+def work():
+    """A folder for one test."""
+    with work_folder() as path:
+        yield path
 
 
 @pytest.fixture
@@ -59,11 +67,21 @@ def make_server(programs, work):
         return server.start(check_idle)
 
     yield make
-    problems = [problem for server in servers for problem in _end(server)]
+    problems = [problem for server in servers for problem in end_server(server)]
     assert not problems, "\n".join(problems)
 
 
-def _end(server):
+@pytest.fixture(scope="module")
+def module_server(programs):
+    """One daemon for all tests of a file, where starting one for each would take most of the time."""
+    with work_folder() as path:
+        server = harness.Server(path).start()
+        yield server
+        problems = end_server(server)
+    assert not problems, "\n".join(problems)
+
+
+def end_server(server):
     """Ends a daemon in any case; what was wrong with it."""
     problems = []
     if server.is_running:

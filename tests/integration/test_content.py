@@ -25,12 +25,12 @@ def test_b94_empty_files_among_others(server, client, src, dst):
     roundtrip(server, client, src, dst)
 
 
-@pytest.mark.parametrize("streams", [1, 4])
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, BLOCK - 1, BLOCK, BLOCK + 1, 4 * BLOCK - 1, 4 * BLOCK + 1])
-def test_b94_sizes(server, client, src, dst, streams, size):
-    """One file alone, also smaller than the number of streams."""
-    models.rnd(src / "w", size, seed=size)
-    roundtrip(server, client, src, dst, "-n", str(streams))
+@pytest.mark.parametrize("streams", ["1", "4"])
+def test_b94_sizes(server, client, work, streams):
+    """One file alone, also of fewer bytes or blocks than streams."""
+    for size in (0, 1, 3, 4, 5, BLOCK - 1, BLOCK, BLOCK + 1, 4 * BLOCK - 1, 4 * BLOCK + 1):
+        source = models.rnd(work / f"src{size}" / "w", size, seed=size).parent
+        roundtrip(server, client, source, work / f"dst{size}", "-n", streams, model=f"ns/m{size}")
 
 
 @pytest.mark.sanitize

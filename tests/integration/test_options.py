@@ -74,7 +74,8 @@ def test_b101_wrong_usage_ends_with_2(server, make_client, make_proxy, small_mod
 @pytest.mark.parametrize("args", [["-n8"], ["-n", "8"], ["--streams=8"], ["--streams", "8"]])
 @pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
 def test_b101_spellings_of_an_option(server, client, src, args, behind):
-    models.rnd(src / "w.bin", 80 << 20, seed=1)
+    for number in range(9):
+        models.rnd(src / f"file{number}", 10, seed=number)
     words = ["push", src, "ns/m"]
     summary = client.json(*(words + args if behind else args + words))
     assert len(summary["streams"]) == 8

@@ -36,7 +36,7 @@ def seconds_of(make_proxy, make_client, address, rules, run, streams):
 @pytest.mark.parametrize("command", ["push", "pull"])
 def test_a_slow_stream_does_not_hold_up_the_end(server, client, make_client, make_proxy, src, work, command):
     """Links of 40 MB/s, so that the good ones bind: the fourth, of 1 MB/s, would need 8 s for a block."""
-    models.rnd(src / "model.gguf", 256 * MIB, seed=2)
+    models.rnd(src / "model.gguf", 192 * MIB, seed=2)
     good = cproxy.rate(40e6, conn=(1, 2, 3))
     slow = cproxy.rate(1e6, conn=4)
     push(client, src, "ns/stored")
@@ -44,7 +44,7 @@ def test_a_slow_stream_does_not_hold_up_the_end(server, client, make_client, mak
             "pull": lambda c, *o: pull(c, work / ("dst" + o[1]), "ns/stored", *o)}
     three = seconds_of(make_proxy, make_client, server.address, [good], runs[command], "3")
     four = seconds_of(make_proxy, make_client, server.address, [good, slow], runs[command], "4")
-    assert three > 1.5, "the proxy did not bind"
+    assert three > 1.2, "the proxy did not bind"
     assert four < 2 * three, (three, four)
     models.assert_same(src, server.model("ns/m4") if command == "push" else work / "dst4")
 
@@ -66,9 +66,9 @@ def test_a_slow_stream_with_3_gb(server, client, make_client, make_proxy, src, w
 @pytest.mark.parametrize("streams", [1, 2, 8])
 def test_b101_as_many_connections_as_asked(server, make_client, make_proxy, src, dst, streams):
     """Counted from outside, and the summary says the same. So slow that each one has something to do."""
-    models.rnd(src / "model.gguf", 20 * 8 * MIB, seed=3)
+    models.rnd(src / "model.gguf", 10 * 8 * MIB, seed=3)
     for command in ("push", "pull"):
-        proxy = make_proxy(server.address, cproxy.rate(200e6 / streams, conn=range(1, 9)))
+        proxy = make_proxy(server.address, cproxy.rate(160e6 / streams, conn=range(1, 9)))
         client = make_client(proxy.address)
         summary = (push(client, src, "ns/m", "-n", str(streams)) if command == "push"
                    else pull(client, dst, "ns/m", "-n", str(streams)))
