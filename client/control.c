@@ -190,9 +190,13 @@ int control_open(struct control *c, const struct hostport *server, unsigned time
         fdio_drop(&c->fd);
         return -1;
     }
-    if (uv_loop_init(&c->loop) != 0 || uv_poll_init(&c->loop, &c->poll, c->fd) != 0 ||
-        uv_poll_init(&c->loop, &c->interrupt, interrupt_fd()) != 0)
-        abort();
+    int result = uv_loop_init(&c->loop);
+    if (result != 0) {
+        fdio_drop(&c->fd);
+        return error_set(err, ERROR_FAILED, "cannot start the event loop: %s", uv_strerror(result));
+    }
+    (void)uv_poll_init(&c->loop, &c->poll, c->fd);
+    (void)uv_poll_init(&c->loop, &c->interrupt, interrupt_fd());
     (void)uv_timer_init(&c->loop, &c->tick);
     c->poll.data = c->interrupt.data = c->tick.data = c;
     c->last_life_ms = c->last_sent_ms = clock_ms();

@@ -573,7 +573,7 @@ bool staging_is_complete(struct staging *s)
 
 int staging_finish(struct staging *s, struct error *err)
 {
-    recorder_destroy(&s->recorder, false);
+    recorder_destroy(&s->recorder, true); /* what follows may fail, and then nothing is sent again */
     if (s->lost.code != ERROR_NONE) {
         *err = s->lost;
         return -1;

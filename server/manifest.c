@@ -398,6 +398,7 @@ uint64_t manifest_choose(int folder, uint64_t inode)
 void manifest_remove(int folder, uint64_t generation)
 {
     char name[FILE_NAME_MAX];
-    (void)unlinkat(folder, file_name(name, generation, "json"), 0);
-    (void)unlinkat(folder, file_name(name, generation, "blocks"), 0);
+    /* Blocks first: as long as the lines are there, the next publishing tries again. */
+    if (unlinkat(folder, file_name(name, generation, "blocks"), 0) == 0 || errno == ENOENT)
+        (void)unlinkat(folder, file_name(name, generation, "json"), 0);
 }

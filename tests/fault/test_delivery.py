@@ -11,16 +11,6 @@ from harness import BLOCK, MIB, listed, pull, push, wait_until
 pytestmark = pytest.mark.sanitize
 
 
-@pytest.fixture
-def through(server, make_client, make_proxy):
-    """through(rule, …) is a client behind a proxy with these rules, and the proxy."""
-
-    def make(*rules):
-        proxy = make_proxy(server.address, *rules)
-        return make_client(proxy.address), proxy
-    return make
-
-
 def check_truth(result, src, place):
     """I2: status 0 if and only if both sides are equal; I1: whatever has its final name is whole."""
     equal = place.exists() and not models.differences(src, place, skip_b=(".mstore",))

@@ -29,7 +29,7 @@ def stocked(module_server):
 
 
 @pytest.fixture
-def client(stocked):
+def stocked_client(stocked):
     """mstore against the daemon of this file."""
     client = Client(stocked.work, stocked.address)
     yield client
@@ -37,13 +37,13 @@ def client(stocked):
 
 
 @pytest.fixture
-def watched(stocked, client):
+def watched(stocked, stocked_client):
     """The daemon; afterwards it serves on, holds nothing open, is no larger, and the model is whole."""
     before = stocked.rss()
     yield stocked
     assert stocked.is_running
     models.assert_same(stocked.work / "src", stocked.model("ns/good"))
-    assert [m["name"] for m in client.json("ls")["models"] if m["state"] == "complete"] == ["ns/good"]
+    assert [m["name"] for m in stocked_client.json("ls")["models"] if m["state"] == "complete"] == ["ns/good"]
     if not SANITIZER:
         assert stocked.rss() < before + 24 * MIB
     around = sorted(p.name for p in stocked.work.iterdir())
@@ -131,8 +131,8 @@ def silent(watched):
         peer.close()
 
 
-def test_b55_silent_connections_hold_nobody_up(silent, client):
-    assert client.ok("ls").seconds < 2
+def test_b55_silent_connections_hold_nobody_up(silent, stocked_client):
+    assert stocked_client.ok("ls").seconds < 2
 
 
 @pytest.mark.slow
@@ -594,7 +594,7 @@ def test_data_connections_end_with_their_session(pulling):
     assert data.is_closed(5)
 
 
-def test_client_that_wants_and_never_reads(pulling, client):
+def test_client_that_wants_and_never_reads(pulling, stocked_client):
     """It blocks only itself."""
     _, data, files = pulling
     number = max(range(len(files)), key=lambda i: files[i]["size"])
@@ -604,4 +604,4 @@ def test_client_that_wants_and_never_reads(pulling, client):
             data.send(header(wire.WANT, number, 0, files[number]["size"]))
     except (wire.Closed, TimeoutError):
         pass
-    assert client.ok("ls").seconds < 2
+    assert stocked_client.ok("ls").seconds < 2

@@ -139,6 +139,16 @@ def make_proxy(make_server):
 
 
 @pytest.fixture
+def through(server, make_client, make_proxy):
+    """through(rule, …) is a client behind a proxy with these rules, and the proxy."""
+
+    def make(*rules):
+        proxy = make_proxy(server.address, *rules)
+        return make_client(proxy.address), proxy
+    return make
+
+
+@pytest.fixture
 def src(work):
     """An empty source folder."""
     path = work / "src"
