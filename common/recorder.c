@@ -36,6 +36,7 @@ struct recorder {
     pthread_cond_t wake;
     struct fresh_block *fresh; /* under lock */
     size_t count, capacity;
+    uint64_t bytes; /* of the fresh blocks */
     bool stop;
 
     pthread_t thread;
@@ -75,6 +76,9 @@ void recorder_add(struct recorder *r, uint32_t file, uint64_t block)
             abort();
     }
     r->fresh[r->count++] = (struct fresh_block){file, block};
+    r->bytes += block_length(r->plan->files[file].size, block);
+    if (r->bytes >= RECORDER_EVERY_BYTES)
+        pthread_cond_signal(&r->wake);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -162,6 +166,7 @@ static int record_round(struct recorder *r, struct error *err)
     size_t count = r->count;
     r->fresh = NULL;
     r->count = r->capacity = 0;
+    r->bytes = 0;
     pthread_mutex_unlock(&r->lock);
     int result = 0;
     if (count > 0) {
@@ -179,13 +184,22 @@ int recorder_commit(struct recorder *r, struct error *err)
     return record_round(r, err) < 0 ? -1 : journal_commit(r->journal, err);
 }
 
-/* False when it is time to stop. */
-static bool wait_for_round(struct recorder *r)
+static struct timespec timespec_of(uint64_t ns)
 {
-    uint64_t end_ns = clock_ns() + (uint64_t)RECORDER_EVERY_MS * 1000000u;
-    struct timespec end = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+/* False when it is time to stop. `rest_ns` is how long the disk is left alone. */
+static bool wait_for_round(struct recorder *r, uint64_t rest_ns)
+{
+    uint64_t now = clock_ns(), longest = (uint64_t)RECORDER_EVERY_MS * 1000000u;
+    struct timespec soon = timespec_of(now + (rest_ns < longest ? rest_ns : longest));
+    struct timespec late = timespec_of(now + longest);
     pthread_mutex_lock(&r->lock);
-    while (!r->stop && pthread_cond_timedwait(&r->wake, &r->lock, &end) == 0)
+    while (!r->stop && pthread_cond_timedwait(&r->wake, &r->lock, &soon) == 0)
+        ;
+    while (!r->stop && r->bytes < RECORDER_EVERY_BYTES &&
+           pthread_cond_timedwait(&r->wake, &r->lock, &late) == 0)
         ;
     bool go_on = !r->stop;
     pthread_mutex_unlock(&r->lock);
@@ -196,11 +210,15 @@ static void *recorder_thread_main(void *context)
 {
     struct recorder *r = context;
     struct error err = {0};
-    while (wait_for_round(r))
+    uint64_t took_ns = 0;
+    while (wait_for_round(r, RECORDER_PAUSE * took_ns)) {
+        uint64_t begin = clock_ns();
         if (record_round(r, &err) < 0) {
             log_warn("what arrives from now on is not recorded for resume: %s", err.text);
             break;
         }
+        took_ns = clock_ns() - begin;
+    }
     return NULL;
 }
 

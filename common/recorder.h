@@ -1,5 +1,6 @@
-/* Records what arrives in a staging folder: every second what came since is flushed, and only then written
- * into the journal. So the journal never says more than the disk holds, and a crash costs about a second.
+/* Records what arrives in a staging folder: after 16 MiB or a second what came since is flushed, and only
+ * then written into the journal. So the journal never says more than the disk holds, and a crash costs
+ * little.
  *
  *   recorder_create() … recorder_add() …   recorder_commit() once   recorder_run() … recorder_add() …
  * recorder_destroy()
@@ -16,8 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How often, and so what a crash can cost. */
-#define RECORDER_EVERY_MS 1000
+/* A round begins when this much has come or this long has passed, and so this is what a crash can cost beside
+ * the blocks that are on their way. Between two rounds lie at least RECORDER_PAUSE times the first one's
+ * duration (but no more than RECORDER_EVERY_MS): where a flush is a seek of 30 ms, the seeks take a tenth of
+ * the disk's time at most. */
+#define RECORDER_EVERY_BYTES (UINT64_C(16) << 20)
+#define RECORDER_EVERY_MS    1000
+#define RECORDER_PAUSE       8
 
 struct recorder;
 
