@@ -123,14 +123,15 @@ def test_b18_many_pushes_of_one_model(server, client, work):
 def test_b14_rm_during_a_push(server, client, make_client, make_proxy, two):
     """A push in progress owns its staging: rm is told so or waits; nothing is half gone."""
     push(client, two[0])
-    proxy = make_proxy(server.address, cproxy.rate(6e6))
+    proxy = make_proxy(server.address, cproxy.rate(3e6))
     running = make_client(proxy.address).start("push", two[1], "ns/m", "-n", "1", "--retries", "0")
     wait_until(lambda: proxy.bytes("c2s") > 5 * MIB, "the push is under way")
     removed = client.run("rm", "-y", "ns/m")
     assert removed.status in (0, 9), removed
     result = running.wait()
     stored = faults.which(server.model("ns/m"), two)
-    assert stored == (1 if result.status == 0 else None if removed.status == 0 else 0), (removed, result, stored)
+    allowed = {(0, 0): [1, None], (9, 0): [1], (0, 6): [None], (9, 6): [0]}  # the one after the other, either way
+    assert stored in allowed[removed.status, result.status], (removed, result, stored)
     faults.assert_listed(server, client)
 
 

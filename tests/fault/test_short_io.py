@@ -58,7 +58,7 @@ def test_b26_sendfile_moves_one_byte_of_5_mb(transfer, shims, src, command):
                                    "pread:1,read:1", "send:7,sendmsg:7"])
 def test_b26_reading_and_sending_move_little(transfer, shims, src, command, calls):
     """The way without sendfile."""
-    models.rnd(src / "w.bin", 300_000, seed=1)
+    models.rnd(src / "w.bin", 100_000, seed=1)
     both = f"{shims['shim_fail']}:{shims['shim_short']}"
     transfer(command, "sender", both, {"SHIM_FAIL": "sendfile:EINVAL:1+", "SHIM_SHORT": calls})
 
@@ -73,7 +73,7 @@ def test_b26_reading_and_sending_move_little(transfer, shims, src, command, call
 ])
 def test_b27_receiving_moves_little(transfer, shims, src, command, io, calls):
     """The size is right from the start where space is reserved; the content must be, too."""
-    models.rnd(src / "w.bin", 150_000 if ":1," in calls else SIZE, seed=1)
+    models.rnd(src / "w.bin", 60_000 if ":1," in calls else SIZE, seed=1)
     models.rnd(src / "x.bin", 777, seed=1)
     transfer(command, "receiver", shims["shim_short"], {"SHIM_SHORT": calls}, io=io)
 
@@ -222,10 +222,10 @@ def test_b33_deliveries_of_any_size(server, make_client, make_proxy, three_files
 
 
 def test_b33_large_listings_in_pieces(server, client, make_client, make_proxy, src, dst):
-    """Frames of a listing that arrive in pieces of 1000 bytes."""
-    models.many(src, 3000)
+    """Frames of a listing that arrive in pieces of 300 bytes."""
+    models.many(src, 1000)
     push(client, src)
-    proxy = make_proxy(server.address, cproxy.dribble(1000, conn=0))
+    proxy = make_proxy(server.address, cproxy.dribble(300, conn=0))
     pull(make_client(proxy.address), dst)
     models.assert_same(src, dst)
 

@@ -13,6 +13,7 @@ from harness import MIB, SANITIZER
 from wire import BLOCK, CONTROL, FakeServer, ServedModel, accept_hello, block, entry, frame, header
 
 pytestmark = pytest.mark.sanitize
+PATIENCE = "5" if SANITIZER else "2"  # seconds after which a client gives up
 FILES = {"config.json": b"{}", "sub/w.bin": models.random.Random(1).randbytes(BLOCK + 100), "empty": b""}
 
 
@@ -41,7 +42,7 @@ def pull(fake, make_client, work, dst):
 
     def run(script, *options):
         server = fake(script)
-        result = make_client(server.address).run("--json", "pull", "ns/m", dst, "--timeout", "5", "--retries", "0",
+        result = make_client(server.address).run("--json", "pull", "ns/m", dst, "--timeout", PATIENCE, "--retries", "0",
                                                  *options, timeout=30)
         assert result.status not in (0, 3) and result.status < 128, result
         assert result.data["ok"] is False and result.data["error"]["message"]
@@ -126,7 +127,7 @@ def test_hello_replies(fake, make_client, how, status):
     def script(conn, number):
         accept_hello(conn, **how)
         conn.read(1000)
-    make_client(fake(script).address).fails(status, "ls", "--retries", "0", "--timeout", "3")
+    make_client(fake(script).address).fails(status, "ls", "--retries", "0", "--timeout", PATIENCE)
 
 
 def test_busy_server(fake, make_client):
@@ -166,7 +167,7 @@ def test_b63_huge_length_takes_no_memory(fake, make_client, dst):
         conn.message()
         conn.send(b"\x00\x00\x00\x40" + bytes(4) + b"{" * 1000)
         conn.read(1)
-    result = make_client(fake(script).address).run("pull", "ns/m", dst, "--retries", "0", "--timeout", "5",
+    result = make_client(fake(script).address).run("pull", "ns/m", dst, "--retries", "0", "--timeout", PATIENCE,
                                                    limits={"as": 400 * MIB})
     assert result.status == 1, result
 
@@ -357,7 +358,7 @@ LIES = {
 def test_push_to_a_server_that_lies(fake, make_client, small_model, replies):
     """B49: success is what the server says after all blocks, never before."""
     result = make_client(fake(push_script(replies)).address).run(
-        "--json", "push", small_model, "ns/m", "--timeout", "3", "--retries", "0", timeout=30)
+        "--json", "push", small_model, "ns/m", "--timeout", PATIENCE, "--retries", "0", timeout=30)
     assert result.status in (1, 6), result
     assert result.data["ok"] is False
 
@@ -384,7 +385,7 @@ def test_push_to_a_server_that_never_publishes(fake, make_client, small_model):
             else:
                 conn.send(header(wire.END))
     start = time.monotonic()
-    result = make_client(fake(script).address).fails(6, "push", small_model, "ns/m", "--timeout", "3", "--retries", "0")
+    result = make_client(fake(script).address).fails(6, "push", small_model, "ns/m", "--timeout", PATIENCE, "--retries", "0")
     assert result.status == 6 and time.monotonic() - start < 15
 
 
@@ -403,14 +404,14 @@ def test_acknowledgements_that_count_too_much(fake, make_client, small_model):
         conn.header()
         conn.send(header(wire.ACK, offset=1000))
         conn.read(1 << 30)
-    result = make_client(fake(script).address).run("push", small_model, "ns/m", "--timeout", "3", "--retries", "0")
+    result = make_client(fake(script).address).run("push", small_model, "ns/m", "--timeout", PATIENCE, "--retries", "0")
     assert result.status in (1, 6), result
 
 
 def test_client_leaves_no_connection_open(fake, make_client, dst):
     """After a failure every socket of it is closed, and the server is not called again."""
     server = fake(wrong_answer(WRONG_DATA["short"]))
-    make_client(server.address).run("pull", "ns/m", dst, "--timeout", "3", "--retries", "0")
+    make_client(server.address).run("pull", "ns/m", dst, "--timeout", PATIENCE, "--retries", "0")
     count = server.connections
     time.sleep(0.3)
     assert server.connections == count
