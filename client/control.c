@@ -267,7 +267,7 @@ int control_send_simple(struct control *c, enum message_type type, struct error 
 
 int control_request(struct control *c, enum message_type type, const char *model, struct error *err)
 {
-    struct message message = {.type = type, .u.request = {(char *)model}};
+    struct message message = {.type = type, .u.request = {.model = (char *)model}};
     return control_send(c, &message, err);
 }
 

@@ -236,7 +236,8 @@ static int commit(struct push *p, struct error *err)
 
 static int negotiate(struct push *p, struct error *err)
 {
-    if (control_request(&p->control, MESSAGE_PUSH, p->model, err) < 0 || read_stored(p, err) < 0 ||
+    struct message request = {.type = MESSAGE_PUSH, .u.request = {(char *)p->model, p->options->checksum}};
+    if (control_send(&p->control, &request, err) < 0 || read_stored(p, err) < 0 ||
         control_work(&p->control, plan_work, p, err) < 0)
         return -1;
     if (p->plan_error.code != ERROR_NONE) {

@@ -23,7 +23,7 @@ struct verify {
     const char *model;
     struct json *files; /* with --json */
     struct progress progress;
-    uint64_t checked, bad, unknown;
+    uint64_t checked, bad, fresh, unknown;
 };
 
 static void take_result(struct verify *v, const char *path, bool ok, const struct size_list *blocks)
@@ -54,6 +54,20 @@ static void show(struct verify *v, uint64_t bytes, uint64_t total)
 
 /* -- the server's copy -- */
 
+static void take_checked(struct verify *v, const struct message *message)
+{
+    const char *path = message->u.checked.path;
+    take_result(v, path, message->u.checked.ok, &message->u.checked.bad);
+    if (!message->u.checked.fresh || !message->u.checked.ok)
+        return;
+    v->fresh++;
+    if (!v->files) {
+        (void)printf("new  ");
+        output_text(path);
+        (void)printf("\n");
+    }
+}
+
 static int read_results(struct control *control, struct verify *v, struct error *err)
 {
     for (;;) {
@@ -64,7 +78,7 @@ static int read_results(struct control *control, struct verify *v, struct error 
         if (type == MESSAGE_PROGRESS)
             show(v, message.u.progress.bytes, message.u.progress.total);
         else if (type == MESSAGE_CHECKED)
-            take_result(v, message.u.checked.path, message.u.checked.ok, &message.u.checked.bad);
+            take_checked(v, &message);
         else if (type != MESSAGE_END)
             (void)control_unexpected(&message, err);
         message_release(&message);
@@ -181,6 +195,14 @@ static int verify_local(struct control *control, struct verify *v, const char *p
 
 /* -- */
 
+static void say_success(const struct verify *v)
+{
+    (void)printf("verified %s: %" PRIu64 " files match their hashes", v->model, v->checked - v->fresh);
+    if (v->fresh > 0)
+        (void)printf("; %" PRIu64 " new or changed on the server had none, they have one now", v->fresh);
+    (void)printf("\n");
+}
+
 static void conclude(const struct verify *v, struct json *result, struct error *err)
 {
     if (err->code == ERROR_NONE && v->bad > 0)
@@ -189,7 +211,7 @@ static void conclude(const struct verify *v, struct json *result, struct error *
     if (result)
         json_add_bool(result, "ok", err->code == ERROR_NONE);
     else if (err->code == ERROR_NONE && !v->options->quiet)
-        (void)printf("verified %s: %" PRIu64 " files match their hashes\n", v->model, v->checked);
+        say_success(v);
 }
 
 int command_verify(const struct options *options)

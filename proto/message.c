@@ -43,7 +43,8 @@ static const struct {
     [MESSAGE_INFO] = {"info", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_REMOVE] = {"remove", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_VERIFY] = {"verify", {FIELD("model", KIND_ID, request.model)}},
-    [MESSAGE_PUSH] = {"push", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_PUSH] = {"push",
+                      {FIELD("model", KIND_ID, request.model), OPTIONAL("check", KIND_FLAG, request.check)}},
     [MESSAGE_PULL] = {"pull", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_ERROR] = {"error",
                        {FIELD("code", KIND_TEXT, error.code), FIELD("message", KIND_TEXT, error.message),
@@ -60,6 +61,7 @@ static const struct {
                            FIELD("total", KIND_SIZE, progress.total)}},
     [MESSAGE_CHECKED] = {"checked",
                          {FIELD("path", KIND_PATH, checked.path), FIELD("ok", KIND_FLAG, checked.ok),
+                          OPTIONAL("fresh", KIND_FLAG, checked.fresh),
                           FIELD("bad", KIND_SIZES, checked.bad)}},
     [MESSAGE_FILES] = {"files", {FIELD("files", KIND_FILES, files)}},
     [MESSAGE_LISTED] = {"listed", {{0}}},
@@ -147,7 +149,8 @@ static void encode_field(struct json *object, const struct field *field, const v
         json_add_size(object, field->name, *(const uint32_t *)value);
         break;
     case KIND_FLAG:
-        json_add_bool(object, field->name, *(const bool *)value);
+        if (!field->optional || *(const bool *)value)
+            json_add_bool(object, field->name, *(const bool *)value);
         break;
     case KIND_TEXT:
     case KIND_STATE:
@@ -317,7 +320,7 @@ static bool decode_field(const struct json *object, const struct field *field, v
     case KIND_NSEC:
         return decode_nsec(value, out);
     case KIND_FLAG:
-        return json_as_bool(value, out);
+        return json_as_bool(value, out) || (field->optional && !value);
     case KIND_TEXT:
         return decode_text(value, out);
     case KIND_STATE:

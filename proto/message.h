@@ -69,7 +69,8 @@ struct message {
     union {
         struct {
             char *model;
-        } request; /* INFO, REMOVE, VERIFY, PUSH, PULL */
+            bool check; /* PUSH: list only hashes that the stored files were found to have */
+        } request;      /* INFO, REMOVE, VERIFY, PUSH, PULL */
         struct {
             char *code, *message, *path; /* path may be NULL */
         } error;
@@ -80,6 +81,7 @@ struct message {
         struct {
             char *path;
             bool ok;
+            bool fresh; /* no hash was kept for it */
             struct size_list bad;
         } checked;
         struct listing files;

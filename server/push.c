@@ -1,5 +1,6 @@
 /* A push: lock the model, offer what is there, take the plan, stage it, move blocks, publish. Whatever ends
  * it early leaves the staging for the next push, and the live version as it was. */
+#include "server/check.h"
 #include "server/requests.h"
 #include "server/session.h"
 #include "server/transfer.h"
@@ -41,9 +42,9 @@ struct push {
 
     int lock_file, folder;
     struct version version; /* the live one */
-    bool has_version;
+    bool has_version, check;
     struct journal_state staged;
-    _Atomic uint64_t inspected;
+    _Atomic uint64_t inspected; /* bytes read of what is stored and staged */
 
     /* Where offering stands: */
     size_t listed, offered_file;
@@ -131,6 +132,14 @@ static int open_live(struct push *p)
     return p->has_version ? check_spelling(p) : 0;
 }
 
+static void check_live(struct push *p)
+{
+    struct check check;
+    check_init(&check, &p->version, p->cancelled, &p->inspected);
+    check_listing(&check);
+    check_release(&check);
+}
+
 static void open_run(void *request)
 {
     struct push *p = request;
@@ -139,6 +148,8 @@ static void open_run(void *request)
         store_lock_soon(p->lock_file, p->id, session_peer(p->session), p->cancelled, &p->error) < 0 ||
         open_live(p) < 0)
         return;
+    if (p->check && p->has_version)
+        check_live(p);
     p->folder = store_open_staging(p->store, p->id, &p->error);
     if (p->folder >= 0)
         (void)staging_tree_inspect(p->folder, &p->staged, on_inspected, p, &p->error);
@@ -499,6 +510,7 @@ void push_begin(struct session *session, struct message *message)
     p->cancelled = session_cancelled(session);
     p->lock_file = p->folder = -1;
     p->id = message->u.request.model;
+    p->check = message->u.request.check;
     message->u.request.model = NULL;
     session_begin(session, &type, p);
     if (server->config->read_only) {

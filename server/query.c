@@ -1,9 +1,9 @@
 /* list, info, remove and verify: work in a thread that fills a result, then the result is streamed out. */
+#include "server/check.h"
 #include "server/requests.h"
 #include "server/session.h"
 #include "server/version.h"
 
-#include "common/digest.h"
 #include "common/fdio.h"
 #include "common/log.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct checked_file {
-    bool ok;
+    bool ok, fresh;
     struct size_list bad;
 };
 
@@ -83,40 +83,6 @@ static int run_remove(struct query *q)
     return result;
 }
 
-static void add_bad(struct size_list *bad, uint64_t block)
-{
-    if (bad->count == LIMIT_BATCH_HASHES)
-        return;
-    if ((bad->count & (bad->count - 1)) == 0)
-        bad->values = realloc(bad->values, (bad->count ? 2 * bad->count : 1) * sizeof *bad->values);
-    if (!bad->values)
-        abort();
-    bad->values[bad->count++] = block;
-}
-
-/* Hashes one file against what is kept, or to learn it. A block that cannot be read is a bad one. */
-static void verify_file(struct query *q, uint32_t file, uint8_t *buffer)
-{
-    struct checked_file *checked = &q->checked[file];
-    uint64_t size = q->listing->files[file].size;
-    int fd = version_open_file(&q->version, file);
-    for (uint64_t b = 0; b < block_count(size) && !atomic_load(q->cancelled); b++) {
-        size_t length = (size_t)block_length(size, b);
-        const uint8_t *known = version_hash(&q->version, file, b);
-        uint8_t hash[HASH_SIZE];
-        bool readable = fd >= 0 && fdio_pread(fd, buffer, length, b * BLOCK_SIZE) == (ssize_t)length;
-        if (readable)
-            digest_block(buffer, length, hash);
-        if (!readable || (known && memcmp(known, hash, HASH_SIZE) != 0))
-            add_bad(&checked->bad, b);
-        else if (!known)
-            version_learn(&q->version, file, b, hash);
-        atomic_fetch_add(&q->verified, length);
-    }
-    fdio_drop(&fd);
-    checked->ok = checked->bad.count == 0;
-}
-
 static int run_verify(struct query *q)
 {
     if (version_open(&q->version, q->store, q->id, &q->error) < 0)
@@ -124,13 +90,16 @@ static int run_verify(struct query *q)
     q->has_version = true;
     q->listing = &q->version.manifest.listing;
     q->checked = calloc(q->listing->count + 1, sizeof *q->checked);
-    uint8_t *buffer = malloc(BLOCK_SIZE);
-    if (!q->checked || !buffer)
+    if (!q->checked)
         abort();
     atomic_store(&q->total, listing_bytes(q->listing));
-    for (uint32_t i = 0; i < q->listing->count; i++)
-        verify_file(q, i, buffer);
-    free(buffer);
+    struct check check;
+    check_init(&check, &q->version, q->cancelled, &q->verified);
+    for (uint32_t i = 0; i < q->listing->count; i++) {
+        q->checked[i].ok = check_file(&check, i, &q->checked[i].bad);
+        q->checked[i].fresh = !q->listing->files[i].has_hash;
+    }
+    check_release(&check);
     if (!atomic_load(q->cancelled) && version_save_learned(&q->version, q->store, &q->error) < 0)
         log_warn("%s: the hashes are not kept: %s", q->id, q->error.text);
     q->error.code = ERROR_NONE;
@@ -179,8 +148,9 @@ static void query_end(struct session *session, struct query *q)
 static void send_checked(struct session *session, struct query *q)
 {
     struct checked_file *checked = &q->checked[q->next_file];
-    struct message message = {.type = MESSAGE_CHECKED,
-                              .u.checked = {q->listing->files[q->next_file].path, checked->ok, checked->bad}};
+    struct message message = {
+        .type = MESSAGE_CHECKED,
+        .u.checked = {q->listing->files[q->next_file].path, checked->ok, checked->fresh, checked->bad}};
     session_send(session, &message);
     q->next_file++;
 }

@@ -45,9 +45,22 @@ def test_files_of_other_means_are_hashed_once(server, client, small_model, dst, 
 
 def test_verify_hashes_files_of_other_means(server, client, small_model, dst):
     shutil.copytree(small_model, server.model("by/hand"))
-    client.ok("verify", "by/hand")
+    first = client.ok("verify", "by/hand").out
+    assert "new  " in first and "had none" in first
+    second = client.ok("verify", "by/hand").out
+    assert "new  " not in second and "had none" not in second
     pull(client, dst, "by/hand")
     assert hashed(server, 1)[-1] == 0
+
+
+def test_verify_does_not_say_that_a_file_cut_by_hand_matches(server, client, small_model):
+    """It has no hash any more: it is named, and the number of files that match does not count it."""
+    push(client, small_model)
+    name = next(p for p in sorted(server.model("ns/m").iterdir()) if p.is_file() and p.stat().st_size > 1)
+    os.truncate(name, name.stat().st_size - 1)
+    out = client.ok("verify", "ns/m").out
+    count = len(models.files(small_model))
+    assert f"new  {name.name}" in out and f"{count - 1} files match" in out, out
 
 
 def test_kept_hashes_outlive_the_daemon(server, client, small_model, dst):
