@@ -39,13 +39,16 @@ static int send_block(struct client_stream *s, const struct work_item *item, str
     return result;
 }
 
+/* More blocks, or more of the block after them: both are signs of life. */
 static int take_ack(struct client_stream *s, const struct chunk *ack, struct error *err)
 {
-    if (ack->offset <= s->acknowledged ||
-        !work_answer(s->job->work, s->stream.number, ack->offset - s->acknowledged))
+    uint64_t blocks = ack->offset - s->acknowledged;
+    bool says_more = ack->offset > s->acknowledged || (blocks == 0 && ack->length > s->arrived);
+    if (!says_more || (blocks > 0 && !work_answer(s->job->work, s->stream.number, blocks)))
         return error_set(err, ERROR_PROTOCOL, "the server acknowledged what was not sent");
-    s->answered += ack->offset - s->acknowledged;
+    s->answered += blocks;
     s->acknowledged = ack->offset;
+    s->arrived = ack->length;
     atomic_fetch_add_explicit(&s->moved, 1, memory_order_relaxed);
     return 0;
 }
@@ -101,7 +104,7 @@ static int take_answers(struct client_stream *s, int wait_ms, struct error *err)
 
 int push_stream_move(struct client_stream *s, struct error *err)
 {
-    s->acknowledged = 0;
+    s->acknowledged = s->arrived = 0;
     for (;;) {
         struct work_item item;
         bool waits = work_under_way(s->job->work, s->stream.number) > 0;

@@ -42,7 +42,8 @@ struct client_stream {
     /* push: */
     int fd; /* of source file `file` */
     uint32_t file;
-    uint64_t acknowledged;
+    uint64_t acknowledged; /* blocks, on this connection */
+    uint64_t arrived;      /* bytes of the block after them, as the server said */
     /* pull: */
     uint64_t wanted_bytes; /* asked for and not answered */
 };

@@ -12,6 +12,7 @@ void receiver_init(struct receiver *receiver, struct wire *wire, struct staging 
     atomic_store(&receiver->payload_bytes, 0);
     atomic_store(&receiver->hashed_bytes, 0);
     receiver->wire = wire;
+    receiver->on_piece = NULL;
     receiver->staging = staging;
     receiver->digest = digest_create();
     receiver->buffer = aligned_alloc(PARTFILE_ALIGN, BLOCK_SIZE);
@@ -56,6 +57,8 @@ static int receive(struct receiver *r, struct arrival *a, bool whole, struct err
         if (!whole)
             write_bytes(r, a, to, piece, at);
         at += piece;
+        if (r->on_piece && at < length && r->on_piece(r, at, err) < 0)
+            return -1;
     }
     return 0;
 }

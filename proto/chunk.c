@@ -26,7 +26,7 @@ static int is_well_formed(const struct chunk *chunk)
         return chunk->flags == 0 && chunk->offset % BLOCK_SIZE == 0 && chunk->offset <= LIMIT_SIZE &&
                chunk->length <= BLOCK_SIZE;
     case CHUNK_ACK:
-        return chunk->flags == 0 && chunk->file == 0 && chunk->length == 0;
+        return chunk->flags == 0 && chunk->file == 0 && chunk->length <= BLOCK_SIZE;
     case CHUNK_FAIL:
         return chunk->flags != 0 && chunk->offset % BLOCK_SIZE == 0 && chunk->length <= LIMIT_TEXT;
     case CHUNK_END:

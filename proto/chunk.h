@@ -25,8 +25,8 @@ struct chunk {
 void chunk_encode(const struct chunk *chunk, uint8_t out[CHUNK_HEADER_SIZE]);
 
 /* Checks the check value, the type, the zero bytes, the flags, and the bounds that hold without knowing the
- * plan: DATA, WANT and BAD start on a block border and are no longer than a block, FAIL's text is at
- * most LIMIT_TEXT bytes. ERROR_PROTOCOL. */
+ * plan: DATA, WANT and BAD start on a block border, they and ACK are no longer than a block, FAIL's text is
+ * at most LIMIT_TEXT bytes. ERROR_PROTOCOL. */
 int chunk_decode(struct chunk *chunk, const uint8_t in[CHUNK_HEADER_SIZE], struct error *err);
 
 /* Whether `chunk` is exactly one block of a file of `size` bytes. */

@@ -2,6 +2,7 @@
  * what was asked for. */
 #include "server/transfer.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/receiver.h"
@@ -36,20 +37,40 @@ struct transfer {
 
 /* -- push: receive -- */
 
+/* How often a block that arrives slowly is spoken of; the page says at least every 2 s. */
+#define ACK_EVERY_MS 1000
+
 struct push_stream {
+    struct receiver receiver; /* first: on_piece() gets it */
     struct transfer_stream *own;
     struct wire wire;
-    struct receiver receiver;
-    uint64_t dealt_with, acknowledged;
+    uint64_t dealt_with, acknowledged, acknowledged_ms;
 };
+
+static int send_ack(struct push_stream *p, uint64_t arrived, struct error *err)
+{
+    struct chunk ack = {.type = CHUNK_ACK, .offset = p->dealt_with, .length = arrived};
+    p->acknowledged = p->dealt_with;
+    p->acknowledged_ms = clock_ms();
+    return wire_put_chunk(&p->wire, &ack, err) < 0 ? -1 : wire_flush(&p->wire, false, err);
+}
 
 static int acknowledge(struct push_stream *p, struct error *err)
 {
-    struct chunk ack = {.type = CHUNK_ACK, .offset = p->dealt_with};
-    if (p->dealt_with == p->acknowledged)
-        return 0;
-    p->acknowledged = p->dealt_with;
-    return wire_put_chunk(&p->wire, &ack, err) < 0 ? -1 : wire_flush(&p->wire, false, err);
+    return p->dealt_with == p->acknowledged ? 0 : send_ack(p, 0, err);
+}
+
+static void count_bytes(struct push_stream *p)
+{
+    atomic_store_explicit(&p->own->payload_bytes, p->receiver.payload_bytes, memory_order_relaxed);
+    atomic_store_explicit(&p->own->hashed_bytes, p->receiver.hashed_bytes, memory_order_relaxed);
+}
+
+static int on_piece(struct receiver *receiver, uint64_t arrived, struct error *err)
+{
+    struct push_stream *p = (struct push_stream *)receiver;
+    count_bytes(p);
+    return clock_ms() - p->acknowledged_ms < ACK_EVERY_MS ? 0 : send_ack(p, arrived, err);
 }
 
 static int report_failure(struct wire *wire, const struct chunk *chunk, const struct error *trouble,
@@ -107,16 +128,16 @@ static int push_stream_loop(struct push_stream *p, struct error *err)
                              chunk.type);
         if (take_block(p, &chunk, err) < 0)
             return -1;
-        atomic_store_explicit(&p->own->payload_bytes, p->receiver.payload_bytes, memory_order_relaxed);
-        atomic_store_explicit(&p->own->hashed_bytes, p->receiver.hashed_bytes, memory_order_relaxed);
+        count_bytes(p);
     }
 }
 
 static void push_stream_run(struct stream *stream)
 {
-    struct push_stream p = {.own = (struct transfer_stream *)stream};
+    struct push_stream p = {.own = (struct transfer_stream *)stream, .acknowledged_ms = clock_ms()};
     wire_init(&p.wire, stream->fd);
     receiver_init(&p.receiver, &p.wire, p.own->transfer->staging);
+    p.receiver.on_piece = on_piece;
     (void)push_stream_loop(&p, &stream->error);
     receiver_release(&p.receiver);
     wire_release(&p.wire);
