@@ -23,8 +23,8 @@ struct receiver {
     struct digest *digest;
     uint8_t *buffer; /* BLOCK_SIZE, aligned for O_DIRECT; the buffered path uses its first piece */
     _Atomic uint64_t payload_bytes, hashed_bytes; /* for others to read while it works */
-    /* Unless NULL: called by receiver_block() when `arrived` bytes of the block have come and more are to come;
-     * -1 if the connection is gone. */
+    /* Unless NULL: called by receiver_block() when `arrived` bytes of the block have come and more are to
+     * come; -1 if the connection is gone. */
     int (*on_piece)(struct receiver *receiver, uint64_t arrived, struct error *err);
 };
 

@@ -176,7 +176,7 @@ def shims(tmp_path_factory):
     """The preload libraries, from the build directory or compiled here; a dict of name to path."""
     if harness.SANITIZER:
         pytest.skip("preload libraries and sanitizers do not go together")
-    return {name: _shim(name, tmp_path_factory) for name in ("shim_short", "shim_fail")}
+    return {name: _shim(name, tmp_path_factory) for name in ("shim_short", "shim_fail", "shim_clock")}
 
 
 def _shim(name, tmp_path_factory):
