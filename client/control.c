@@ -132,19 +132,29 @@ void control_note_life(struct control *c)
     c->last_life_ms = clock_ms();
 }
 
+/* What was taken goes; there is room for a batch, and for the largest frame once it has begun. */
+static void make_room(struct control *c)
+{
+    if (c->input_start > 0)
+        memmove(c->input, c->input + c->input_start, c->input_end - c->input_start);
+    c->input_end -= c->input_start;
+    c->input_start = 0;
+    if (c->input_capacity - c->input_end >= LIMIT_BATCH_BYTES)
+        return;
+    c->input_capacity = c->input_end + LIMIT_FRAME + FRAME_HEADER_SIZE;
+    c->input = realloc(c->input, c->input_capacity);
+    if (!c->input)
+        abort();
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct control *c = poll->data;
     struct error error;
     (void)status;
     (void)events;
-    if (c->input_capacity - c->input_used < LIMIT_BATCH_BYTES) {
-        c->input_capacity = c->input_used + LIMIT_FRAME + FRAME_HEADER_SIZE;
-        c->input = realloc(c->input, c->input_capacity);
-        if (!c->input)
-            abort();
-    }
-    ssize_t n = recv(c->fd, c->input + c->input_used, c->input_capacity - c->input_used, MSG_DONTWAIT);
+    make_room(c);
+    ssize_t n = recv(c->fd, c->input + c->input_end, c->input_capacity - c->input_end, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
@@ -156,7 +166,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         end(c, &error);
         return;
     }
-    c->input_used += (size_t)n;
+    c->input_end += (size_t)n;
     c->last_life_ms = clock_ms();
 }
 
@@ -277,18 +287,19 @@ int control_request(struct control *c, enum message_type type, const char *model
 static int take_frame(struct control *c, struct message *message, struct error *err)
 {
     struct frame frame;
-    if (c->input_used < FRAME_HEADER_SIZE)
+    size_t ready = c->input_end - c->input_start;
+    const uint8_t *at = c->input + c->input_start;
+    if (ready < FRAME_HEADER_SIZE)
         return 0;
-    if (frame_decode(&frame, c->input, err) < 0)
+    if (frame_decode(&frame, at, err) < 0)
         return -1;
     size_t whole = FRAME_HEADER_SIZE + frame.length;
-    if (c->input_used < whole)
+    if (ready < whole)
         return 0;
-    const char *text = (const char *)c->input + FRAME_HEADER_SIZE;
+    const char *text = (const char *)at + FRAME_HEADER_SIZE;
     if (frame_check(&frame, text, err) < 0 || message_decode(message, text, frame.length, err) < 0)
         return -1;
-    memmove(c->input, c->input + whole, c->input_used - whole);
-    c->input_used -= whole;
+    c->input_start += whole;
     return 1;
 }
 

@@ -31,7 +31,7 @@ struct control {
     uv_poll_t poll, interrupt;
     uv_timer_t tick;
     uint8_t *input;
-    size_t input_used, input_capacity;
+    size_t input_start, input_end, input_capacity;
     uint64_t last_life_ms, last_sent_ms;
     struct error error; /* why it is over; ERROR_NONE while it works */
 };

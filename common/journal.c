@@ -235,7 +235,7 @@ int journal_create(struct journal **out, int folder, struct error *err)
     journal->pending = malloc(journal->capacity);
     if (!journal->pending)
         abort();
-    if (journal->folder >= 0 && unlinkat(folder, NEW_NAME, 0) < 0 && errno != ENOENT)
+    if (journal->folder >= 0 && path_remove_tree(folder, NEW_NAME) < 0)
         fdio_drop(&journal->folder);
     journal->fd = journal->folder < 0
                       ? -1
@@ -256,10 +256,10 @@ int journal_commit(struct journal *journal, struct error *err)
 {
     if (journal_flush(journal, err) < 0)
         return -1;
-    if (renameat(journal->folder, NEW_NAME, journal->folder, JOURNAL_NAME) < 0 ||
-        fdio_fsync(journal->folder) < 0)
-        return broken(journal, err);
-    return 0;
+    int named = renameat(journal->folder, NEW_NAME, journal->folder, JOURNAL_NAME);
+    if (named < 0 && errno == EISDIR && path_remove_tree(journal->folder, JOURNAL_NAME) == 0)
+        named = renameat(journal->folder, NEW_NAME, journal->folder, JOURNAL_NAME);
+    return named < 0 || fdio_fsync(journal->folder) < 0 ? broken(journal, err) : 0;
 }
 
 void journal_destroy(struct journal **journal)

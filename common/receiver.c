@@ -30,7 +30,7 @@ void receiver_release(struct receiver *receiver)
 /* One block on its way: where its bytes go, and whether they still go anywhere. */
 struct arrival {
     const struct chunk *chunk;
-    struct staging_claim claim;
+    struct claim claim;
     enum staging_answer claimed;
     struct error *trouble;
 };

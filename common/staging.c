@@ -29,11 +29,6 @@ struct staged_file {
     struct error *failure; /* of FILE_FAILED: the first one */
 };
 
-struct active_claim {
-    struct staging_claim claim;
-    bool writing;
-};
-
 struct staging {
     int folder, tree;
     const struct listing *plan;
@@ -44,9 +39,7 @@ struct staging {
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a file opened, a write ended, a claim went */
-    struct active_claim claims[2 * LIMIT_STREAMS];
-    size_t claim_count;
-    uint64_t next_serial;
+    struct claim_list claims;
     uint64_t files_left;
     struct error lost; /* the first write error that only a flush has shown */
 };
@@ -280,25 +273,9 @@ int staging_start(struct staging *s, struct error *err)
 
 /* -- claims; the lock is held -- */
 
-static struct active_claim *find_claim(struct staging *s, uint64_t serial)
-{
-    for (size_t i = 0; i < s->claim_count; i++)
-        if (s->claims[i].claim.serial == serial)
-            return &s->claims[i];
-    return NULL;
-}
-
-static struct active_claim *find_holder(struct staging *s, uint32_t file, uint64_t block)
-{
-    for (size_t i = 0; i < s->claim_count; i++)
-        if (s->claims[i].claim.file == file && s->claims[i].claim.block == block)
-            return &s->claims[i];
-    return NULL;
-}
-
 static void drop_claim(struct staging *s, struct active_claim *claim)
 {
-    *claim = s->claims[--s->claim_count];
+    claims_drop(&s->claims, claim);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -306,7 +283,7 @@ static void drop_claim(struct staging *s, struct active_claim *claim)
 static void oust_holder(struct staging *s, uint32_t file, uint64_t block)
 {
     struct active_claim *holder;
-    while ((holder = find_holder(s, file, block)) != NULL) {
+    while ((holder = claims_holder(&s->claims, file, block)) != NULL) {
         if (!holder->writing) {
             drop_claim(s, holder);
             return;
@@ -367,25 +344,23 @@ static int make_open(struct staging *s, uint32_t file, struct error *err)
 
 /* One try; STAGING_TAKEN if another stream has the block, or came first while the lock was given up for
  * opening. */
-static enum staging_answer try_claim(struct staging *s, uint32_t file, uint64_t block,
-                                     struct staging_claim *claim, struct error *err)
+static enum staging_answer try_claim(struct staging *s, uint32_t file, uint64_t block, struct claim *claim,
+                                     struct error *err)
 {
     if (*received_at(s, file, block))
         return STAGING_HAVE;
-    if (find_holder(s, file, block))
+    if (claims_holder(&s->claims, file, block))
         return STAGING_TAKEN;
     if (make_open(s, file, err) < 0)
         return STAGING_FAILED;
-    if (find_holder(s, file, block) || *received_at(s, file, block))
+    if (claims_holder(&s->claims, file, block) || *received_at(s, file, block))
         return STAGING_TAKEN;
-    assert(s->claim_count < sizeof s->claims / sizeof *s->claims);
-    *claim = (struct staging_claim){file, block, ++s->next_serial};
-    s->claims[s->claim_count++] = (struct active_claim){*claim, false};
+    *claim = claims_add(&s->claims, file, block);
     return STAGING_CLAIMED;
 }
 
 enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t block, bool take_over,
-                                  struct staging_claim *claim, struct error *err)
+                                  struct claim *claim, struct error *err)
 {
     enum staging_answer answer;
     pthread_mutex_lock(&s->lock);
@@ -402,7 +377,7 @@ enum staging_answer staging_begin(struct staging *s, uint32_t file, uint64_t blo
 enum staging_answer staging_wait(struct staging *s, uint32_t file, uint64_t block, struct error *err)
 {
     pthread_mutex_lock(&s->lock);
-    while (!*received_at(s, file, block) && find_holder(s, file, block))
+    while (!*received_at(s, file, block) && claims_holder(&s->claims, file, block))
         pthread_cond_wait(&s->changed, &s->lock);
     bool there = *received_at(s, file, block);
     if (!there && s->files[file].failure)
@@ -415,10 +390,10 @@ enum staging_answer staging_wait(struct staging *s, uint32_t file, uint64_t bloc
 }
 
 /* Looks up a claim and marks it as inside a write, so that its file stays open. NULL if it was taken over. */
-static struct partfile *enter_write(struct staging *s, const struct staging_claim *claim)
+static struct partfile *enter_write(struct staging *s, const struct claim *claim)
 {
     pthread_mutex_lock(&s->lock);
-    struct active_claim *active = find_claim(s, claim->serial);
+    struct active_claim *active = claims_find(&s->claims, claim);
     struct partfile *part = active ? s->files[claim->file].part : NULL;
     if (part)
         active->writing = true;
@@ -426,10 +401,10 @@ static struct partfile *enter_write(struct staging *s, const struct staging_clai
     return part;
 }
 
-static void leave_write(struct staging *s, const struct staging_claim *claim, const struct error *failed)
+static void leave_write(struct staging *s, const struct claim *claim, const struct error *failed)
 {
     pthread_mutex_lock(&s->lock);
-    struct active_claim *active = find_claim(s, claim->serial);
+    struct active_claim *active = claims_find(&s->claims, claim);
     active->writing = false;
     pthread_cond_broadcast(&s->changed);
     if (failed) {
@@ -439,7 +414,7 @@ static void leave_write(struct staging *s, const struct staging_claim *claim, co
     pthread_mutex_unlock(&s->lock);
 }
 
-enum staging_answer staging_write(struct staging *s, const struct staging_claim *claim, const void *bytes,
+enum staging_answer staging_write(struct staging *s, const struct claim *claim, const void *bytes,
                                   size_t length, uint64_t offset_in_block, struct error *err)
 {
     struct partfile *part = enter_write(s, claim);
@@ -451,10 +426,10 @@ enum staging_answer staging_write(struct staging *s, const struct staging_claim 
     return result < 0 ? STAGING_FAILED : STAGING_CLAIMED;
 }
 
-void staging_abandon(struct staging *s, const struct staging_claim *claim)
+void staging_abandon(struct staging *s, const struct claim *claim)
 {
     pthread_mutex_lock(&s->lock);
-    struct active_claim *active = find_claim(s, claim->serial);
+    struct active_claim *active = claims_find(&s->claims, claim);
     if (active)
         drop_claim(s, active);
     pthread_mutex_unlock(&s->lock);
@@ -462,7 +437,7 @@ void staging_abandon(struct staging *s, const struct staging_claim *claim)
 
 /* Keeps the dirty pages of large files few, so that the flush at the end has little to do. The claim is gone
  * after STAGING_TAKEN and STAGING_FAILED. */
-static enum staging_answer pace_claim(struct staging *s, const struct staging_claim *claim, struct error *err)
+static enum staging_answer pace_claim(struct staging *s, const struct claim *claim, struct error *err)
 {
     const struct file_entry *entry = &s->plan->files[claim->file];
     struct partfile *part = enter_write(s, claim);
@@ -501,44 +476,44 @@ static int complete_file(struct staging *s, uint32_t file, struct partfile *part
 }
 
 /* The block is there; the claim goes. Under the lock. */
-static void settle(struct staging *s, const struct staging_claim *claim)
+static void settle(struct staging *s, const struct claim *claim)
 {
     *received_at(s, claim->file, claim->block) = true;
     s->files[claim->file].left--;
-    drop_claim(s, find_claim(s, claim->serial));
+    drop_claim(s, claims_find(&s->claims, claim));
 }
 
 /* The last block of a file counts when the file has its name: until then its claim stands, as if it were
  * being written, so that nobody hears that it is there. */
-static int settle_last(struct staging *s, const struct staging_claim *claim, struct error *err)
+static int settle_last(struct staging *s, const struct claim *claim, struct error *err)
 {
     struct staged_file *f = &s->files[claim->file];
     struct partfile *part = f->part;
     f->part = NULL;
     f->state = FILE_OPENING; /* nobody else touches it */
-    find_claim(s, claim->serial)->writing = true;
+    claims_find(&s->claims, claim)->writing = true;
     pthread_mutex_unlock(&s->lock);
     int result = complete_file(s, claim->file, part, err);
     pthread_mutex_lock(&s->lock);
     if (result == 0)
         settle(s, claim);
     else
-        drop_claim(s, find_claim(s, claim->serial));
+        drop_claim(s, claims_find(&s->claims, claim));
     return result;
 }
 
-enum staging_answer staging_end(struct staging *s, const struct staging_claim *claim,
-                                const uint8_t hash[HASH_SIZE], struct error *err)
+enum staging_answer staging_end(struct staging *s, const struct claim *claim, const uint8_t hash[HASH_SIZE],
+                                struct error *err)
 {
     enum staging_answer answer = pace_claim(s, claim, err);
     if (answer != STAGING_CLAIMED)
         return answer;
     pthread_mutex_lock(&s->lock);
-    if (!find_claim(s, claim->serial)) {
+    if (!claims_find(&s->claims, claim)) {
         answer = STAGING_TAKEN;
     } else if (s->files[claim->file].state == FILE_FAILED) {
         *err = *s->files[claim->file].failure;
-        drop_claim(s, find_claim(s, claim->serial));
+        drop_claim(s, claims_find(&s->claims, claim));
         answer = STAGING_FAILED;
     } else {
         memcpy(hash_at(s, claim->file, claim->block), hash, HASH_SIZE);

@@ -20,6 +20,7 @@
 #ifndef COMMON_STAGING_H
 #define COMMON_STAGING_H
 
+#include "common/claims.h"
 #include "common/io_mode.h"
 #include "common/journal.h"
 #include "proto/error.h"
@@ -45,12 +46,6 @@ struct staging_options {
     bool keep_cached; /* the pages stay in the cache: the files are read next (pull); else they are let go */
 };
 
-struct staging_claim {
-    uint32_t file;
-    uint64_t block;
-    uint64_t serial;
-};
-
 enum staging_answer {
     STAGING_FAILED = -1,
     STAGING_CLAIMED, /* write it, then staging_end() */
@@ -73,19 +68,18 @@ int staging_start(struct staging *staging, struct error *err);
 /* `*err` is set with STAGING_FAILED; the file has failed as a whole then. With `take_over`, never
  * STAGING_TAKEN: the caller has the whole block and it is proven. */
 enum staging_answer staging_begin(struct staging *staging, uint32_t file, uint64_t block, bool take_over,
-                                  struct staging_claim *claim, struct error *err);
+                                  struct claim *claim, struct error *err);
 /* STAGING_TAKEN when the claim was taken over. After a failure the claim is gone. */
-enum staging_answer staging_write(struct staging *staging, const struct staging_claim *claim,
-                                  const void *bytes, size_t length, uint64_t offset_in_block,
-                                  struct error *err);
+enum staging_answer staging_write(struct staging *staging, const struct claim *claim, const void *bytes,
+                                  size_t length, uint64_t offset_in_block, struct error *err);
 /* The block is written and its bytes have the hash `hash`. The last block completes the file. */
-enum staging_answer staging_end(struct staging *staging, const struct staging_claim *claim,
+enum staging_answer staging_end(struct staging *staging, const struct claim *claim,
                                 const uint8_t hash[HASH_SIZE], struct error *err);
 /* For a stream whose claim was taken over: waits for the other, who is writing. STAGING_HAVE or
  * STAGING_FAILED. */
 enum staging_answer staging_wait(struct staging *staging, uint32_t file, uint64_t block, struct error *err);
 /* The bytes were bad or did not all come. */
-void staging_abandon(struct staging *staging, const struct staging_claim *claim);
+void staging_abandon(struct staging *staging, const struct claim *claim);
 
 /* Whether blocks of this file are best handed over whole and aligned, for O_DIRECT. */
 bool staging_is_direct(const struct staging *staging, uint32_t file);

@@ -469,14 +469,6 @@ void work_give_back(struct work_queue *q, unsigned stream)
     pthread_mutex_unlock(&q->lock);
 }
 
-void work_fail(struct work_queue *q, const struct work_failure *failure)
-{
-    pthread_mutex_lock(&q->lock);
-    fail_file(q, failure);
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-}
-
 void work_stop(struct work_queue *q)
 {
     pthread_mutex_lock(&q->lock);
@@ -529,14 +521,6 @@ uint64_t work_bytes_left(struct work_queue *q)
 uint64_t work_files_done(struct work_queue *q)
 {
     return read_locked(q, &q->files_done);
-}
-
-bool work_file_is_done(struct work_queue *q, uint32_t file)
-{
-    pthread_mutex_lock(&q->lock);
-    bool done = q->left[file] == 0 && !q->failed[file];
-    pthread_mutex_unlock(&q->lock);
-    return done;
 }
 
 const struct work_failure *work_failures(struct work_queue *q, size_t *count)

@@ -78,9 +78,6 @@ bool work_answer(struct work_queue *queue, unsigned stream, uint64_t count);
 /* What the stream had is for others now. */
 void work_give_back(struct work_queue *queue, unsigned stream);
 
-/* Drops what is left of a file. Counts as answered; the failure is kept (the first one for each file). */
-void work_fail(struct work_queue *queue, const struct work_failure *failure);
-
 /* From now on work_take() says WORK_DONE. */
 void work_stop(struct work_queue *queue);
 
@@ -93,7 +90,6 @@ uint64_t work_stream_bytes(struct work_queue *queue,
                            unsigned stream);        /* of good answers; a block may travel twice */
 uint64_t work_bytes_left(struct work_queue *queue); /* not moved, of files that did not fail */
 uint64_t work_files_done(struct work_queue *queue); /* files without a block left, failed ones not counted */
-bool work_file_is_done(struct work_queue *queue, uint32_t file); /* all blocks there, not failed */
 
 /* The failures so far; the array is valid until the queue is destroyed, so call it when the streams are
  * through. */

@@ -365,7 +365,13 @@ def a_link(path):
     path.symlink_to("/etc/passwd")
 
 
-@pytest.mark.parametrize("damage", [rubbish, torn] + [pytest.param(f, marks=SLOW) for f in
+def a_folder(path):
+    path.unlink()
+    for folder in (path, path.with_name(".journal.new")):
+        (folder / "inside").mkdir(parents=True, exist_ok=True)
+
+
+@pytest.mark.parametrize("damage", [rubbish, torn, a_folder] + [pytest.param(f, marks=SLOW) for f in
                                                       (bit_in_the_middle, emptied, gone, a_link)],
                          ids=lambda f: f.__name__)
 def test_b10_damaged_journal(line, damage):

@@ -276,7 +276,7 @@ def test_checksum_spares_files_that_only_look_changed(server, client, small_mode
     assert pull(client, dst, "ns/m", "--checksum")["bytes"]["sent"] == 0
 
 
-def test_mapped_files_stay_whole(server, client, work, dst):
+def test_b24_mapped_files_stay_whole(server, client, work, dst):
     """B24: who has the old files mapped, in DST or in the root, keeps them through a replacement."""
     first = models.rnd(work / "v1" / "w.bin", 3 * MIB, seed=1).parent
     second = models.rnd(work / "v2" / "w.bin", MIB, seed=2).parent

@@ -181,7 +181,7 @@ static size_t length_of(struct model *m, uint32_t file, uint64_t block)
     return (size_t)block_length(m->plan.files[file].size, block);
 }
 
-static enum staging_answer put_piece(struct model *m, const struct staging_claim *claim, struct error *err)
+static enum staging_answer put_piece(struct model *m, const struct claim *claim, struct error *err)
 {
     size_t length = length_of(m, claim->file, claim->block);
     return length == 0
@@ -189,7 +189,7 @@ static enum staging_answer put_piece(struct model *m, const struct staging_claim
                : staging_write(m->staging, claim, block_at(m, claim->file, claim->block), length, 0, err);
 }
 
-static enum staging_answer end_claim(struct model *m, const struct staging_claim *claim, struct error *err)
+static enum staging_answer end_claim(struct model *m, const struct claim *claim, struct error *err)
 {
     uint8_t hash[HASH_SIZE];
     digest_block(block_at(m, claim->file, claim->block), length_of(m, claim->file, claim->block), hash);
@@ -198,7 +198,7 @@ static enum staging_answer end_claim(struct model *m, const struct staging_claim
 
 static void put(struct model *m, uint32_t file, uint64_t block)
 {
-    struct staging_claim claim;
+    struct claim claim;
     struct error err = {0};
     if (staging_begin(m->staging, file, block, false, &claim, &err) != STAGING_CLAIMED ||
         put_piece(m, &claim, &err) != STAGING_CLAIMED || end_claim(m, &claim, &err) != STAGING_CLAIMED)
@@ -293,7 +293,7 @@ static void a_file_gets_its_name_with_its_last_block(void **state)
 static void a_block_that_is_there_is_not_claimed_again(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err;
     model_begin(&m, *state);
     model_add(&m, "a", 10);
@@ -311,7 +311,7 @@ static void a_block_that_is_there_is_not_claimed_again(void **state)
 static void a_second_stream_takes_the_claim_over_and_the_first_discards(void **state)
 {
     static struct model m;
-    struct staging_claim first, second;
+    struct claim first, second;
     struct error err;
     uint8_t junk[1000], hash[HASH_SIZE] = {9};
     memset(junk, 0x55, sizeof junk);
@@ -343,7 +343,7 @@ static void a_second_stream_takes_the_claim_over_and_the_first_discards(void **s
 static void a_stream_that_was_ousted_learns_what_became_of_the_block(void **state)
 {
     static struct model m;
-    struct staging_claim first, second;
+    struct claim first, second;
     struct error err = {0};
     model_begin(&m, *state);
     model_add(&m, "a", 1000);
@@ -361,7 +361,7 @@ static void a_stream_that_was_ousted_learns_what_became_of_the_block(void **stat
 static void an_abandoned_block_can_be_claimed_by_anyone(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err;
     model_begin(&m, *state);
     model_add(&m, "a", 1000);
@@ -378,7 +378,7 @@ static void an_abandoned_block_can_be_claimed_by_anyone(void **state)
 
 struct taker {
     struct model *m;
-    struct staging_claim claim;
+    struct claim claim;
     atomic_int answer; /* -2 until it has one */
     bool writes;       /* writes its claim, else begins one for block 0 of file 0 */
     bool takes_over;
@@ -471,7 +471,7 @@ static void *rival_thread_main(void *context)
     struct staging *s = rival->m->staging;
     struct error err = {0};
     for (uint32_t file = 0; file < rival->m->plan.count; file++) {
-        struct staging_claim claim;
+        struct claim claim;
         enum staging_answer answer = staging_begin(s, file, 0, false, &claim, &err);
         if (answer == STAGING_TAKEN)
             answer = staging_begin(s, file, 0, true, &claim, &err);
@@ -526,7 +526,7 @@ static void rivals_never_mix_their_bytes(void **state)
 static void a_write_that_fails_fails_its_block_and_not_the_others(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err = {0};
     model_begin(&m, *state);
     model_add(&m, "a", BLOCK_SIZE + 10);
@@ -919,7 +919,7 @@ static void what_was_recorded_before_a_kill_is_there(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        struct staging_claim claim;
+        struct claim claim;
         struct error err;
         struct stat st;
         struct staging_options options = {.io = IO_BUFFERED};
@@ -1004,7 +1004,7 @@ static void paths_of_the_greatest_length_work(void **state)
     assert_true(path[LIMIT_PATH - 1] != '/');
     model_add(&m, path, 10);
     create(&m);
-    struct staging_claim claim;
+    struct claim claim;
     if (staging_begin(m.staging, 0, 0, false, &claim, &err) != STAGING_CLAIMED)
         fail_msg("%s", err.text);
     assert_int_equal(put_piece(&m, &claim, &err), STAGING_CLAIMED);
@@ -1020,7 +1020,7 @@ static void paths_of_the_greatest_length_work(void **state)
 static void a_name_that_is_taken_is_never_replaced(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err = {0};
     model_begin(&m, *state);
     model_add(&m, "a", 10);
@@ -1042,7 +1042,7 @@ static void a_name_that_is_taken_is_never_replaced(void **state)
 static void a_file_that_cannot_be_made_fails_by_name_and_alone(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err = {0};
     struct scratch *scratch = *state;
     model_begin(&m, scratch);
@@ -1071,7 +1071,7 @@ static void a_file_that_cannot_be_made_fails_by_name_and_alone(void **state)
 static void a_tree_that_vanished_is_an_error_of_the_file(void **state)
 {
     static struct model m;
-    struct staging_claim claim;
+    struct claim claim;
     struct error err = {0};
     struct scratch *scratch = *state;
     model_begin(&m, scratch);
