@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/units.h"
 #include "proto/name.h"
 #include "proto/version.h"
 
@@ -23,6 +24,7 @@ enum option_id {
     OPTION_EXCLUDE,
     OPTION_ALL,
     OPTION_IO,
+    OPTION_BWLIMIT,
     OPTION_CHECKSUM,
     OPTION_DRY_RUN,
     OPTION_ADD,
@@ -36,6 +38,9 @@ enum option_id {
     OPTION_HELP,
     OPTION_VERSION,
 };
+
+/* Below this the streams' own messages would outweigh what they carry. */
+#define BWLIMIT_MIN 1000
 
 /* Sets of commands. */
 #define PUSH     (1u << COMMAND_PUSH)
@@ -63,6 +68,8 @@ static const struct optparse_option table[] = {
      .commands = TRANSFER},
     {OPTION_IO, 0, "io", "MODE", "how files are written: auto, buffered or direct (auto)", .commands = PULL,
      .choices = io_mode_names},
+    {OPTION_BWLIMIT, 0, "bwlimit", "RATE", "bytes a second over all streams, such as 200M",
+     .commands = TRANSFER},
     {OPTION_CHECKSUM, 0, "checksum", NULL, "decide what is already there by content, not by size and time",
      .commands = TRANSFER},
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "say what would move, and how much; move nothing",
@@ -137,6 +144,15 @@ static int set_progress(struct options *options, const char *value, struct error
     return 0;
 }
 
+static int set_bwlimit(struct options *options, const char *value, struct error *err)
+{
+    if (units_parse_size(value, &options->bytes_per_s, err) < 0)
+        return -1;
+    if (options->bytes_per_s >= BWLIMIT_MIN)
+        return 0;
+    return error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1K, bytes a second", value);
+}
+
 static int apply(void *target, const struct optparse_option *option, const char *value, struct error *err)
 {
     struct options *o = target;
@@ -153,6 +169,8 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_flag(value, &o->all, err);
     case OPTION_IO:
         return io_mode_parse(value, &o->io, err);
+    case OPTION_BWLIMIT:
+        return set_bwlimit(o, value, err);
     case OPTION_CHECKSUM:
         return optparse_flag(value, &o->checksum, err);
     case OPTION_DRY_RUN:

@@ -51,6 +51,7 @@ struct options {
     struct optparse_list exclude;
     bool all;
     enum io_mode io;
+    uint64_t bytes_per_s; /* over all streams; 0: no limit */
     bool checksum;
     bool dry_run;
     bool add;

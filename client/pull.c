@@ -202,6 +202,7 @@ static int move(struct pull *p, struct error *err)
                                                   ? p->options->streams
                                                   : p->control.max_streams,
                                    .retries = p->options->retries,
+                                   .bytes_per_s = p->options->bytes_per_s,
                                    .progress = &p->progress,
                                    .skipped_bytes = p->skipped_bytes,
                                    .skipped_files = p->skipped_files,

@@ -187,6 +187,7 @@ static int move(struct push *p, struct error *err)
                                                   ? p->options->streams
                                                   : p->control.max_streams,
                                    .retries = p->options->retries,
+                                   .bytes_per_s = p->options->bytes_per_s,
                                    .progress = &p->progress,
                                    .skipped_bytes = linked,
                                    .skipped_files = r->files.skipped,

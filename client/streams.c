@@ -104,6 +104,8 @@ void push_stream_run(struct stream *stream)
     struct client_stream *s = (struct client_stream *)stream;
     s->fd = -1;
     sender_init(&s->sender, &s->wire);
+    if (s->job->pacer)
+        sender_limit(&s->sender, s->job->pacer);
     run(s, push_stream_move);
     fdio_drop(&s->fd);
     sender_release(&s->sender);
@@ -113,6 +115,8 @@ void pull_stream_run(struct stream *stream)
 {
     struct client_stream *s = (struct client_stream *)stream;
     receiver_init(&s->receiver, &s->wire, s->job->staging);
+    if (s->job->pacer)
+        receiver_limit(&s->receiver, s->job->pacer);
     run(s, pull_stream_move);
     receiver_release(&s->receiver);
 }

@@ -19,7 +19,8 @@ struct stream_job {
     struct hostport server;
     uint8_t session[SESSION_ID_SIZE];
     unsigned timeout_s, retries;
-    int cancel_fd; /* readable when the streams shall end */
+    int cancel_fd;       /* readable when the streams shall end */
+    struct pacer *pacer; /* NULL: no limit */
     struct work_queue *work;
     const struct listing *plan;
     int folder;              /* push: the files of the plan are below it */

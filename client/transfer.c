@@ -233,6 +233,9 @@ int transfer_run(const struct transfer_setup *setup, struct report *report, stru
     setup->job->timeout_s = setup->control->timeout_s;
     setup->job->retries = setup->retries;
     setup->job->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct pacer pacer;
+    pacer_init(&pacer, setup->bytes_per_s, setup->job->cancel_fd);
+    setup->job->pacer = setup->bytes_per_s > 0 ? &pacer : NULL;
     t.mailbox = mailbox_open(&setup->control->loop, on_stream_mail, &t);
     (void)uv_timer_init(&setup->control->loop, &t.watch);
     t.watch.data = &t;
@@ -250,6 +253,7 @@ int transfer_run(const struct transfer_setup *setup, struct report *report, stru
     mailbox_close(&t.mailbox);
     (void)uv_run(&setup->control->loop, UV_RUN_NOWAIT); /* lets the closed handles go */
     result = judge(&t, result, err);
+    pacer_release(&pacer);
     fdio_drop(&setup->job->cancel_fd);
     free(t.streams);
     return result;

@@ -13,10 +13,11 @@
 
 struct transfer_setup {
     struct control *control;
-    struct stream_job *job; /* server, session, times and cancel_fd are filled in here */
+    struct stream_job *job; /* server, session, times, cancel_fd and pacer are filled in here */
     void (*run)(struct stream *stream);
     unsigned streams;
     unsigned retries;
+    uint64_t bytes_per_s; /* --bwlimit, 0: none */
     struct progress *progress;
     uint64_t skipped_bytes, skipped_files; /* there before, for the progress */
     uint64_t total_bytes, total_files;

@@ -13,11 +13,19 @@ void receiver_init(struct receiver *receiver, struct wire *wire, struct staging 
     atomic_store(&receiver->hashed_bytes, 0);
     receiver->wire = wire;
     receiver->on_piece = NULL;
+    receiver->pacer = NULL;
+    receiver->piece = RECEIVER_PIECE;
     receiver->staging = staging;
     receiver->digest = digest_create();
     receiver->buffer = aligned_alloc(PARTFILE_ALIGN, BLOCK_SIZE);
     if (!receiver->buffer)
         abort();
+}
+
+void receiver_limit(struct receiver *receiver, struct pacer *pacer)
+{
+    receiver->pacer = pacer;
+    receiver->piece = pacer_piece(pacer->bytes_per_s, RECEIVER_PIECE);
 }
 
 void receiver_release(struct receiver *receiver)
@@ -47,7 +55,9 @@ static int receive(struct receiver *r, struct arrival *a, bool whole, struct err
 {
     uint64_t length = a->chunk->length;
     for (uint64_t at = 0; at < length;) {
-        size_t piece = length - at < RECEIVER_PIECE ? (size_t)(length - at) : RECEIVER_PIECE;
+        size_t piece = length - at < r->piece ? (size_t)(length - at) : r->piece;
+        if (r->pacer)
+            pacer_take(r->pacer, piece);
         uint8_t *to = whole ? r->buffer + at : r->buffer;
         if (wire_read(r->wire, to, piece, err) < 0)
             return -1;

@@ -8,6 +8,7 @@
 #define COMMON_RECEIVER_H
 
 #include "common/digest.h"
+#include "common/pacer.h"
 #include "common/staging.h"
 #include "common/wire.h"
 
@@ -20,6 +21,8 @@
 struct receiver {
     struct wire *wire;       /* borrowed */
     struct staging *staging; /* borrowed */
+    struct pacer *pacer;     /* borrowed; NULL after receiver_init(): no limit */
+    size_t piece;            /* RECEIVER_PIECE, or less under a low limit */
     struct digest *digest;
     uint8_t *buffer; /* BLOCK_SIZE, aligned for O_DIRECT; the buffered path uses its first piece */
     _Atomic uint64_t payload_bytes, hashed_bytes; /* for others to read while it works */
@@ -36,6 +39,9 @@ enum receiver_answer {
 };
 
 void receiver_init(struct receiver *receiver, struct wire *wire, struct staging *staging);
+/* From now on what it reads counts against the pacer's rate, together with what others read. */
+void receiver_limit(struct receiver *receiver, struct pacer *pacer);
+
 void receiver_release(struct receiver *receiver);
 
 /* Reads payload and trailer of `chunk`. 0 with *answer set, and *hash with what the sender said; -1 when the

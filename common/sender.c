@@ -28,10 +28,18 @@ void sender_init(struct sender *sender, struct wire *wire)
     atomic_store(&sender->hashed_bytes, 0);
     atomic_store(&sender->sendfile_bytes, 0);
     sender->wire = wire;
+    sender->pacer = NULL;
+    sender->piece = SENDER_PIECE;
     sender->digest = digest_create();
     sender->buffer = malloc(SENDER_PIECE);
     if (!sender->buffer)
         abort();
+}
+
+void sender_limit(struct sender *sender, struct pacer *pacer)
+{
+    sender->pacer = pacer;
+    sender->piece = pacer_piece(pacer->bytes_per_s, SENDER_PIECE);
 }
 
 void sender_release(struct sender *sender)
@@ -133,9 +141,12 @@ static int send_large(struct sender *sender, struct passage *passage, struct err
 {
     if (wire_flush(sender->wire, true, err) < 0)
         return -1;
-    for (uint64_t at = 0; at < passage->length; at += SENDER_PIECE) {
+    for (uint64_t at = 0; at < passage->length; at += sender->piece) {
         uint64_t left = passage->length - at;
-        if (send_piece(sender, passage, at, left < SENDER_PIECE ? (size_t)left : SENDER_PIECE, err) < 0)
+        size_t length = left < sender->piece ? (size_t)left : sender->piece;
+        if (sender->pacer)
+            pacer_take(sender->pacer, length);
+        if (send_piece(sender, passage, at, length, err) < 0)
             return -1;
     }
     return 0;
@@ -144,6 +155,8 @@ static int send_large(struct sender *sender, struct passage *passage, struct err
 static int send_small(struct sender *sender, struct passage *passage, struct error *err)
 {
     size_t length = (size_t)passage->length;
+    if (sender->pacer)
+        pacer_take(sender->pacer, length);
     uint8_t *room = wire_room(sender->wire, length, err);
     if (!room)
         return -1;

@@ -12,6 +12,7 @@
 #define COMMON_SENDER_H
 
 #include "common/digest.h"
+#include "common/pacer.h"
 #include "common/wire.h"
 #include "proto/listing.h"
 
@@ -23,7 +24,9 @@
 #define SENDER_PIECE ((size_t)1 << 20)
 
 struct sender {
-    struct wire *wire; /* borrowed */
+    struct wire *wire;   /* borrowed */
+    struct pacer *pacer; /* borrowed; NULL after sender_init(): no limit */
+    size_t piece;        /* SENDER_PIECE, or less under a low limit */
     struct digest *digest;
     uint8_t *buffer; /* SENDER_PIECE */
     bool refuses_sendfile;
@@ -32,6 +35,9 @@ struct sender {
 };
 
 void sender_init(struct sender *sender, struct wire *wire);
+/* From now on what it sends counts against the pacer's rate, together with what others send. */
+void sender_limit(struct sender *sender, struct pacer *pacer);
+
 void sender_release(struct sender *sender);
 
 /* Sends block `block` of file number `file`, described by `entry`, read from `fd` (which may be -1: then the

@@ -125,3 +125,20 @@ def test_summary_shows_what_was_in_force(server, client, src, dst):
             assert stream["seconds"] > 0 and stream["rcvbuf"] > 0 and stream["sndbuf"] > 0
         expected = sum(s["bytes"] for s in summary["streams"]) / summary["seconds"]
         assert summary["bytes_per_second"] == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("shape", ["one file", "small files"])
+def test_bwlimit_holds_over_all_streams(server, client, src, dst, shape):
+    """In both directions; what a stream waits for the rate is no silence."""
+    if shape == "one file":
+        models.rnd(src / "model.gguf", 8 * MIB, seed=6)
+    else:
+        for number in range(128):
+            models.rnd(src / f"file{number}", 64 * 1024, seed=number)
+    push(client, src, "ns/other")
+    for summary in (push(client, src, "ns/m", "--bwlimit", "6M", "-n", "4"),
+                    pull(client, dst, "ns/m", "--bwlimit", "6M", "-n", "4")):
+        assert 1.2 < summary["seconds"] < 3, summary["seconds"]
+        assert summary["bytes_per_second"] < 7e6
+    models.assert_same(src, dst)
