@@ -35,20 +35,27 @@ static void add_id(struct ids *ids, const char *namespace, const char *model)
         abort();
 }
 
+/* Not every file system tells the type with the name. */
+static bool is_folder(int dir, const struct dirent *entry)
+{
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Calls back for each folder in `dir` that can be a part of a model id. */
 static int each_folder(int dir, void (*call)(void *context, int dir, const char *name), void *context)
 {
     int copy = fdio_openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
-    struct stat st;
     if (!stream) {
         fdio_drop(&copy);
         return -1;
     }
     while ((errno = 0, entry = readdir(stream)) != NULL)
-        if (name_is_id_part(entry->d_name, strlen(entry->d_name)) &&
-            fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        if (name_is_id_part(entry->d_name, strlen(entry->d_name)) && is_folder(dir, entry))
             call(context, dir, entry->d_name);
     int saved = errno;
     (void)closedir(stream);
@@ -105,14 +112,13 @@ static enum walk_step count_entry(void *context, const struct walk_entry *entry,
     return WALK_ON;
 }
 
-static bool take_manifest(const struct store *store, const char *id, int live, struct message_model *model)
+static bool take_manifest(const struct store *store, const char *id, uint64_t inode,
+                          struct message_model *model)
 {
     struct manifest_summary summary;
-    struct error ignored;
-    struct stat st;
+    uint64_t generation;
     int meta = store_open_meta(store, id, false);
-    uint64_t generation = meta >= 0 && fstat(live, &st) == 0 ? manifest_choose(meta, st.st_ino) : 0;
-    bool found = generation != 0 && manifest_load_summary(&summary, meta, generation, &ignored) == 0;
+    bool found = meta >= 0 && manifest_choose(meta, inode, &generation, &summary) > 0;
     fdio_drop(&meta);
     if (found) {
         model->files = summary.files;
@@ -125,26 +131,29 @@ static bool take_manifest(const struct store *store, const char *id, int live, s
 
 /* Something was put into the model's folder, or taken out, after it was published. (Below its top it goes
  * unseen here; a pull and info look at every file.) */
-static bool was_altered(int live, const struct message_model *model)
+static bool was_altered(const struct stat *live, const struct message_model *model)
 {
-    struct stat st;
-    if (fstat(live, &st) < 0)
-        return false;
-    return st.st_mtim.tv_sec > model->mtime ||
-           (st.st_mtim.tv_sec == model->mtime && (uint32_t)st.st_mtim.tv_nsec > model->nsec);
+    return live->st_mtim.tv_sec > model->mtime ||
+           (live->st_mtim.tv_sec == model->mtime && (uint32_t)live->st_mtim.tv_nsec > model->nsec);
+}
+
+static void count_files(const struct store *store, const char *id, struct message_model *model)
+{
+    struct error ignored;
+    int live = store_open_live(store, id);
+    *model = (struct message_model){.name = (char *)id};
+    if (live >= 0)
+        (void)walk_tree(live, false, count_entry, model, &ignored);
+    fdio_drop(&live);
 }
 
 static bool describe_live(const struct store *store, const char *id, struct message_model *model)
 {
-    struct error ignored;
-    int live = store_open_live(store, id);
-    if (live < 0)
+    struct stat st;
+    if (path_stat(store->root, id, &st) < 0 || !S_ISDIR(st.st_mode))
         return false;
-    if (!take_manifest(store, id, live, model) || was_altered(live, model)) {
-        *model = (struct message_model){.name = (char *)id};
-        (void)walk_tree(live, false, count_entry, model, &ignored);
-    }
-    fdio_drop(&live);
+    if (!take_manifest(store, id, st.st_ino, model) || was_altered(&st, model))
+        count_files(store, id, model);
     model->state = (char *)"complete";
     model->present = model->bytes;
     return true;

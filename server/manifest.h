@@ -53,8 +53,6 @@ const uint8_t *manifest_hashes(const struct manifest *manifest, uint64_t file);
 /* Both files, durable, blocks first. */
 int manifest_save(const struct manifest *manifest, int folder, uint64_t generation, struct error *err);
 int manifest_load(struct manifest *manifest, int folder, uint64_t generation, struct error *err);
-int manifest_load_summary(struct manifest_summary *summary, int folder, uint64_t generation,
-                          struct error *err);
 
 /* The lines in memory, without the blocks: for tests and fuzzing. Counts the blocks that `.blocks` has to
  * hold. */
@@ -64,9 +62,9 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t length, s
 size_t manifest_generations(int folder, uint64_t *generations, size_t most);
 
 /* The generation that was made for the model's folder with this inode; where there is none (the root was
- * restored from a backup), the newest. 0 if there is none at all. There is more than one only after a crash
- * in the middle of publishing. */
-uint64_t manifest_choose(int folder, uint64_t inode);
+ * restored from a backup), the newest. 1, 0 if there is none at all, -1 if its first line is damaged. There
+ * is more than one only after a crash in the middle of publishing. */
+int manifest_choose(int folder, uint64_t inode, uint64_t *generation, struct manifest_summary *summary);
 
 void manifest_remove(int folder, uint64_t generation);
 

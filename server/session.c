@@ -19,13 +19,17 @@
 
 /* Output that may wait in memory before produce() pauses. */
 #define OUTPUT_LOW ((size_t)1 << 20)
-#define TICK_MS    500
+/* Small messages of a list share a write until there is this much. */
+#define OUTPUT_BATCH ((size_t)64 << 10)
+#define TICK_MS      500
 
 struct waiting_stream {
     struct waiting_stream *next;
     int fd;
     struct hello hello;
 };
+
+struct output;
 
 struct session {
     struct server *server;
@@ -49,9 +53,12 @@ struct session {
     struct waiting_stream *waiting;
     atomic_bool cancelled;
     bool closing, producing;
+    struct output *output; /* what produce() has sent so far */
 };
 
 /* -- the end -- */
+
+static void flush_output(struct session *s);
 
 static void drop_waiting(struct session *s)
 {
@@ -89,6 +96,9 @@ void session_close(struct session *s, const char *reason)
 {
     if (s->closing)
         return;
+    flush_output(s); /* a last word about why */
+    if (s->closing)
+        return;
     s->closing = true;
     atomic_store(&s->cancelled, true);
     log_debug("session of %s ends: %s", s->peer, reason);
@@ -116,45 +126,77 @@ void session_reject(struct session *s, const struct message *message)
 
 /* -- output -- */
 
+/* Frames that leave with one write. */
 struct output {
     uv_write_t write;
     struct session *session;
-    uint8_t header[FRAME_HEADER_SIZE];
-    char *text;
+    char *bytes;
+    size_t used, capacity;
 };
+
+static void output_free(struct output *output)
+{
+    if (output)
+        free(output->bytes);
+    free(output);
+}
 
 static void on_written(uv_write_t *write, int status)
 {
     struct output *output = write->data;
     struct session *s = output->session;
-    free(output->text);
-    free(output);
+    output_free(output);
     if (status < 0 && status != UV_ECANCELED)
         session_close(s, uv_strerror(status));
     else if (!s->closing)
         session_kick(s);
 }
 
+static void append(struct session *s, const void *bytes, size_t length)
+{
+    struct output *output = s->output;
+    if (output->capacity - output->used < length) {
+        output->capacity = 2 * output->used + length;
+        output->bytes = realloc(output->bytes, output->capacity);
+        if (!output->bytes)
+            abort();
+    }
+    memcpy(output->bytes + output->used, bytes, length);
+    output->used += length;
+}
+
+/* Hands to the socket what was collected. */
+static void flush_output(struct session *s)
+{
+    struct output *output = s->output;
+    if (!output)
+        return;
+    s->output = NULL;
+    output->session = s;
+    output->write.data = output;
+    uv_buf_t buffer = uv_buf_init(output->bytes, (unsigned)output->used);
+    if (uv_write(&output->write, (uv_stream_t *)&s->tcp, &buffer, 1, on_written) != 0) {
+        output_free(output);
+        session_close(s, "cannot write");
+    }
+}
+
 void session_send(struct session *s, const struct message *message)
 {
     size_t length;
+    uint8_t header[FRAME_HEADER_SIZE];
     if (s->closing)
         return;
-    struct output *output = calloc(1, sizeof *output);
-    if (!output)
+    if (!s->output && !(s->output = calloc(1, sizeof *s->output)))
         abort();
-    output->session = s;
-    output->text = message_encode(message, &length);
-    frame_encode(output->text, length, output->header);
-    output->write.data = output;
-    uv_buf_t buffers[2] = {uv_buf_init((char *)output->header, FRAME_HEADER_SIZE),
-                           uv_buf_init(output->text, (unsigned)length)};
+    char *text = message_encode(message, &length);
+    frame_encode(text, length, header);
+    append(s, header, sizeof header);
+    append(s, text, length);
+    free(text);
     s->last_sent_ms = clock_ms();
-    if (uv_write(&output->write, (uv_stream_t *)&s->tcp, buffers, 2, on_written) != 0) {
-        free(output->text);
-        free(output);
-        session_close(s, "cannot write");
-    }
+    if (!s->producing || s->output->used >= OUTPUT_BATCH)
+        flush_output(s);
 }
 
 void session_send_simple(struct session *s, enum message_type type)
@@ -192,6 +234,7 @@ void session_kick(struct session *s)
            s->type->produce(s, s->request))
         ;
     s->producing = false;
+    flush_output(s);
 }
 
 /* -- input -- */

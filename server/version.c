@@ -127,9 +127,11 @@ static int open_pinned(struct version *v, const struct store *store, struct mani
     if (store_pin(v->lock_file, st.st_ino, err) < 0)
         return -1;
     int meta = store_open_meta(store, v->id, false);
-    uint64_t generation = meta < 0 ? 0 : manifest_choose(meta, st.st_ino);
+    uint64_t generation;
+    struct manifest_summary summary;
     struct error damage;
-    if (generation != 0 && manifest_load(claim, meta, generation, &damage) < 0)
+    if (meta >= 0 && manifest_choose(meta, st.st_ino, &generation, &summary) != 0 &&
+        manifest_load(claim, meta, generation, &damage) < 0)
         log_warn("%s: %s; it is served without its hashes", v->id, damage.text);
     fdio_drop(&meta);
     return 0;
