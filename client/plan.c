@@ -116,8 +116,10 @@ static bool is_stored(int folder, const struct file_entry *entry, const struct f
 {
     uint8_t hash[HASH_SIZE];
     struct error ignored;
-    if (!checksum)
-        return plan_is_same(entry, stored);
+    if (!checksum && !plan_is_same(entry, stored))
+        return false;
+    if (!checksum && (!stored->has_hash || stored->source == entry->source))
+        return true;
     return entry->size == stored->size && stored->has_hash &&
            plan_hash_file(folder, entry->path, entry->size, hash, &ignored) == 0 &&
            memcmp(hash, stored->hash, HASH_SIZE) == 0;

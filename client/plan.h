@@ -4,7 +4,9 @@
  * A file counts as unchanged if size and mtime are the same to the nanosecond. Where one of the times has no
  * fraction it was kept by a coarse file system or tool, and PLAN_MTIME_TOLERANCE_S apart still counts as the
  * same (FAT keeps two seconds). A tolerance for all would take two versions that were made within two seconds
- * for one. With --checksum, a file is unchanged if its file hash is the same. Times are compared for
+ * for one. In a push, the file must also be the very file that was pushed (its `source`, docs/protocol.md,
+ * section 5), or have the stored hash: a file that took the place of another with the same size and time is
+ * found. With --checksum, a file is unchanged if its file hash is the same. Times are compared for
  * equality, never for order. */
 #ifndef CLIENT_PLAN_H
 #define CLIENT_PLAN_H

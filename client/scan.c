@@ -27,11 +27,11 @@ struct scanning {
     char *unfinished; /* first name of a download under way */
 };
 
-/* 53 bits by which this file is recognised later: device, inode and the time of its last change of any kind.
- */
+/* 53 bits by which this file is recognised later: inode and the time of its last change of any kind. Not the
+ * device: its number is another after a restart, or each time a share is mounted. */
 static uint64_t source_number(const struct stat *st)
 {
-    uint64_t parts[4] = {st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec};
+    uint64_t parts[3] = {st->st_ino, (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec};
     return (fnv1a_64(parts, sizeof parts) & LIMIT_SIZE) | 1;
 }
 

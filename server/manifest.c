@@ -44,7 +44,6 @@ void manifest_add(struct manifest *m, const struct file_entry *entry, int64_t di
     m->first_block[count - 1] = MANIFEST_NO_HASHES;
     added->has_hash = hashes != NULL;
     added->from = FROM_NONE;
-    added->source = 0;
     if (hashes) {
         m->blocks = grow(m->blocks, m->block_total + blocks, HASH_SIZE);
         memcpy(m->blocks + m->block_total * HASH_SIZE, hashes, blocks * HASH_SIZE);
@@ -104,6 +103,8 @@ static struct json *file_line(const struct manifest *m, size_t i)
     json_add_size(line, "size", file->size);
     json_add_number(line, "mtime", (double)file->mtime);
     json_add_size(line, "nsec", file->nsec);
+    if (file->source != 0)
+        json_add_size(line, "source", file->source);
     if (file->has_hash)
         json_add_hex(line, "hash", file->hash, HASH_SIZE);
     if (m->disk_mtime[i] != file->mtime || m->disk_nsec[i] != file->nsec) {
@@ -227,6 +228,8 @@ static bool parse_file(struct manifest *m, const struct json *line)
         disk_mtime = entry.mtime;
         disk_nsec = entry.nsec;
     }
+    if (good && json_get(line, "source"))
+        good = take_size(line, "source", &entry.source);
     bool has_hash = json_get(line, "hash") != NULL;
     if (good && has_hash)
         good = json_as_hex(json_get(line, "hash"), entry.hash, HASH_SIZE);

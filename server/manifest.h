@@ -7,10 +7,10 @@
  * hashes are read only when they are needed.
  *
  *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…,"folder":…,"model":"ns/m"}   time of
- * publishing others   {"path":…,"size":…,"mtime":…,"nsec":…,"hash":…,"disk_mtime":…,"disk_nsec":…}
+ * publishing others   {"path":…,"size":…,"mtime":…,"nsec":…,"source":…,"hash":…,"disk_mtime":…,"disk_nsec":…}
  *
- * `mtime` is the pusher's; `disk_mtime` is what the file system made of it, where that differs. A file's
- * hashes hold as long as it has that size and disk mtime. Threads: plain data; blocking calls. */
+ * `mtime` and `source` are the pusher's; `disk_mtime` is what the file system made of it, where that differs.
+ * A file's hashes hold as long as it has that size and disk mtime. Threads: plain data; blocking calls. */
 #ifndef SERVER_MANIFEST_H
 #define SERVER_MANIFEST_H
 

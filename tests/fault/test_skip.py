@@ -1,6 +1,7 @@
 """What counts as already there (kind Q)."""
 
 import os
+import shutil
 
 import pytest
 
@@ -14,6 +15,17 @@ def replace(path, seed, mtime_ns):
     path.unlink()
     models.rnd(path, size, seed=seed)
     os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def test_b91_copy_of_the_source_is_not_sent_again(server, client, src, work):
+    """From another place, another machine or after a restore: not the same file, but the same bytes."""
+    models.rnd(src / "w.bin", 4 * MIB, seed=1)
+    push(client, src)
+    copy = work / "copy"
+    shutil.copytree(src, copy)
+    assert (copy / "w.bin").stat().st_ino != (src / "w.bin").stat().st_ino
+    assert push(client, copy)["files"]["sent"] == 0
+    assert push(client, copy)["files"]["sent"] == 0
 
 
 @pytest.mark.parametrize("later_ns", [1, 1_000_000, 1_000_000_000, 2_000_000_000, 3_000_000_000, -1_000_000_000])
@@ -31,14 +43,16 @@ def test_b91_same_size_other_mtime_is_sent(server, client, src, dst, later_ns):
     models.assert_same(src, dst)
 
 
-def test_b91_equal_mtime_is_found_by_checksum_and_rot_by_verify(server, client, src, dst):
-    """Same size and same mtime: the default takes it as the same file (documented), --checksum does not. A bit that
-    rots on the server is found by verify and named, and never reaches a final name by a pull."""
+def test_b91_equal_mtime_is_found_and_rot_by_verify(server, client, src, dst):
+    """A file of the same size and mtime in the place of another is sent: it is not the file that was pushed, and its
+    hash is another. A bit that rots on the server is found by verify and named, and never reaches a final name by a
+    pull."""
     models.rnd(src / "w.bin", 4 * MIB, seed=1)
     push(client, src)
-    replace(src / "w.bin", 2, (src / "w.bin").stat().st_mtime_ns)
-    assert push(client, src, "ns/m", "--checksum")["files"]["sent"] == 1
-    models.assert_same(src, server.model("ns/m"))
+    for seed, options in ((2, ()), (3, ("--checksum",))):
+        replace(src / "w.bin", seed, (src / "w.bin").stat().st_mtime_ns)
+        assert push(client, src, "ns/m", *options)["files"]["sent"] == 1
+        models.assert_same(src, server.model("ns/m"))
     models.flip_byte(server.model("ns/m") / "w.bin", 1_000_000)
     result = client.fails(5, "verify", "ns/m")
     assert "w.bin" in result.out + result.err

@@ -53,7 +53,7 @@ static void what_is_saved_comes_back(void **state)
         assert_int_equal(a->has_hash, i != 1);
         assert_int_equal(b->has_hash, i != 1);
         assert_int_equal(b->from, FROM_NONE);
-        assert_int_equal(b->source, 0);
+        assert_int_equal(b->source, i == 2 ? 9 : 0);
         assert_int_equal(m.disk_mtime[i], got.disk_mtime[i]);
         assert_int_equal(m.disk_nsec[i], got.disk_nsec[i]);
         if (i != 1)
