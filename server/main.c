@@ -10,7 +10,7 @@
 
 /* Threads of libuv's pool: requests at work at a time (listing, preparing, flushing, verifying). They mostly
  * wait for disks. */
-#define POOL_THREADS "16"
+#define POOL_THREADS "8"
 
 int main(int argc, char **argv)
 {
