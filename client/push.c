@@ -175,7 +175,9 @@ static int send_plan(struct push *p, struct error *err)
 
 static int move(struct push *p, struct error *err)
 {
-    struct stream_job job = {.work = p->work, .plan = &p->scan.listing, .folder = p->scan.folder};
+    struct disk disk;
+    struct stream_job job = {
+        .work = p->work, .plan = &p->scan.listing, .folder = p->scan.folder, .disk = &disk};
     const struct report *r = &p->report;
     uint64_t linked = 0;
     for (size_t i = 0; i < p->scan.listing.count; i++)
@@ -194,7 +196,11 @@ static int move(struct push *p, struct error *err)
                                    .total_bytes = r->bytes.total,
                                    .total_files = p->scan.listing.count,
                                    .pushing = true};
-    return transfer_run(&setup, &p->report, err);
+    disk_init(&disk, p->scan.folder);
+    p->report.in_turn = disk.is_rotational;
+    int result = transfer_run(&setup, &p->report, err);
+    disk_release(&disk);
+    return result;
 }
 
 /* Files that failed go into the report, and their worst error is the push's. */

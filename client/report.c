@@ -200,9 +200,10 @@ static void print_streams(const struct report *r)
     }
     if (r->stream_count == 0)
         return;
-    (void)printf("  %zu stream%s, %s, socket buffers %s in and %s out\n", carried, carried == 1 ? "" : "s",
+    (void)printf("  %zu stream%s, %s, socket buffers %s in and %s out%s\n", carried, carried == 1 ? "" : "s",
                  by_sendfile > 0 ? "sendfile" : "copied", units_format_bytes(receive, r->streams[0].rcvbuf),
-                 units_format_bytes(send, r->streams[0].sndbuf));
+                 units_format_bytes(send, r->streams[0].sndbuf),
+                 r->in_turn ? ", blocks of a rotating disk read in turn" : "");
 }
 
 static void print_left_alone(const struct report *r)

@@ -48,6 +48,7 @@ struct report {
     uint64_t junk;
     uint64_t unreadable_bytes; /* of source files that failed before anything moved */
     bool verified, durable, dry_run;
+    bool in_turn; /* the streams read a rotating disk one after the other */
 };
 
 /* Copies what it is given. A failure and a warning are also said on standard error at once, unless --quiet.

@@ -106,6 +106,7 @@ void push_stream_run(struct stream *stream)
     sender_init(&s->sender, &s->wire);
     if (s->job->pacer)
         sender_limit(&s->sender, s->job->pacer);
+    s->sender.disk = s->job->disk;
     run(s, push_stream_move);
     fdio_drop(&s->fd);
     sender_release(&s->sender);

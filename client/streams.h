@@ -21,6 +21,7 @@ struct stream_job {
     unsigned timeout_s, retries;
     int cancel_fd;       /* readable when the streams shall end */
     struct pacer *pacer; /* NULL: no limit */
+    struct disk *disk;   /* push: that the files are on */
     struct work_queue *work;
     const struct listing *plan;
     int folder;              /* push: the files of the plan are below it */

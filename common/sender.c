@@ -29,6 +29,7 @@ void sender_init(struct sender *sender, struct wire *wire)
     atomic_store(&sender->sendfile_bytes, 0);
     sender->wire = wire;
     sender->pacer = NULL;
+    sender->disk = NULL;
     sender->piece = SENDER_PIECE;
     sender->digest = digest_create();
     sender->buffer = malloc(SENDER_PIECE);
@@ -141,6 +142,8 @@ static int send_large(struct sender *sender, struct passage *passage, struct err
 {
     if (wire_flush(sender->wire, true, err) < 0)
         return -1;
+    if (sender->disk)
+        disk_fetch(sender->disk, passage->fd, passage->offset, passage->length);
     for (uint64_t at = 0; at < passage->length; at += sender->piece) {
         uint64_t left = passage->length - at;
         size_t length = left < sender->piece ? (size_t)left : sender->piece;

@@ -12,6 +12,7 @@
 #define COMMON_SENDER_H
 
 #include "common/digest.h"
+#include "common/disk.h"
 #include "common/pacer.h"
 #include "common/wire.h"
 #include "proto/listing.h"
@@ -27,6 +28,7 @@ struct sender {
     struct wire *wire;   /* borrowed */
     struct pacer *pacer; /* borrowed; NULL after sender_init(): no limit */
     size_t piece;        /* SENDER_PIECE, or less under a low limit */
+    struct disk *disk;   /* borrowed; NULL after sender_init(): blocks are read as they are sent */
     struct digest *digest;
     uint8_t *buffer; /* SENDER_PIECE */
     bool refuses_sendfile;

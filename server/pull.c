@@ -126,7 +126,7 @@ static void open_after(struct session *session, void *request)
         pull_end(p);
         return;
     }
-    p->transfer = transfer_create_pull(&p->version, &owner);
+    p->transfer = transfer_create_pull(&p->version, &session_server(session)->disk, &owner);
     p->state = PULL_LISTING;
     session_kick(session);
 }

@@ -122,6 +122,9 @@ static int start(struct server *server, struct hostport *ready, struct error *er
 {
     if (store_open(&server->store, server->config->root, err) < 0)
         return -1;
+    disk_init(&server->disk, server->store.root);
+    if (server->disk.is_rotational)
+        log_info("the root is on a rotating disk: blocks are read in turn, each in one run");
     (void)uv_signal_init(&server->loop, &server->on_term);
     (void)uv_signal_init(&server->loop, &server->on_int);
     (void)uv_timer_init(&server->loop, &server->sweep_timer);
@@ -169,6 +172,7 @@ int server_run(const struct config *config)
         close_signal_handles(&server);
     else
         (void)uv_loop_close(&server.loop);
+    disk_release(&server.disk);
     store_close(&server.store);
     return result < 0 ? error_exit_status(err.code) : 0;
 }

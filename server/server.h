@@ -2,6 +2,7 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
+#include "common/disk.h"
 #include "common/mailbox.h"
 #include "server/config.h"
 #include "server/store.h"
@@ -21,6 +22,7 @@ struct server {
     uv_loop_t loop;
     const struct config *config;
     struct store store;
+    struct disk disk;        /* that the root is on */
     struct mailbox *mailbox; /* ends of stream threads */
     struct listener *listener;
     struct session *sessions; /* linked by session.c */

@@ -29,6 +29,7 @@ struct transfer {
     struct staging *staging;
     const struct listing *plan;
     struct version *version;
+    struct disk *disk; /* that the version is on */
     struct transfer_stream *streams;
     unsigned active;
     bool stopping;
@@ -214,6 +215,7 @@ static void pull_stream_run(struct stream *stream)
     p.version = p.own->transfer->version;
     wire_init(&p.wire, stream->fd);
     sender_init(&p.sender, &p.wire);
+    p.sender.disk = p.own->transfer->disk;
     (void)pull_stream_loop(&p, &stream->error);
     fdio_drop(&p.fd);
     sender_release(&p.sender);
@@ -241,10 +243,12 @@ struct transfer *transfer_create_push(struct staging *staging, const struct list
     return transfer;
 }
 
-struct transfer *transfer_create_pull(struct version *version, const struct transfer_owner *owner)
+struct transfer *transfer_create_pull(struct version *version, struct disk *disk,
+                                      const struct transfer_owner *owner)
 {
     struct transfer *transfer = create(owner, pull_stream_run);
     transfer->version = version;
+    transfer->disk = disk;
     return transfer;
 }
 

@@ -9,6 +9,7 @@
 #ifndef SERVER_TRANSFER_H
 #define SERVER_TRANSFER_H
 
+#include "common/disk.h"
 #include "common/mailbox.h"
 #include "common/staging.h"
 #include "server/version.h"
@@ -24,10 +25,11 @@ struct transfer_owner {
     void (*on_idle)(void *context);         /* after transfer_stop(): no thread is left */
 };
 
-/* The plan is that of the staging. Both are borrowed until on_idle. */
+/* The plan is that of the staging. All are borrowed until on_idle. */
 struct transfer *transfer_create_push(struct staging *staging, const struct listing *plan,
                                       const struct transfer_owner *owner);
-struct transfer *transfer_create_pull(struct version *version, const struct transfer_owner *owner);
+struct transfer *transfer_create_pull(struct version *version, struct disk *disk,
+                                      const struct transfer_owner *owner);
 
 /* Takes a blocking socket. Its end is handed to the owner through `mailbox`, whose handler calls
  * transfer_on_mail(). */

@@ -1,0 +1,60 @@
+/* The kernel's own read-ahead cannot know that other files are read beside this one. */
+#include "common/disk.h"
+
+#include "common/fdio.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* POSIX_FADV_WILLNEED reads no more at a time than the larger of read-ahead and the device's optimal request,
+ * and drops the rest (mm/readahead.c, force_page_cache_ra): a piece that is less than most devices' 1280 KB.
+ */
+#define FETCH_PIECE ((uint64_t)1 << 20)
+
+/* The flag of a disk, or with `up` of the disk that a partition is on; -1 if there is none. */
+static int read_flag(dev_t device, const char *up)
+{
+    char path[96], flag = '?';
+    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%squeue/rotational", major(device), minor(device),
+                   up);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : fdio_read(fd, &flag, 1);
+    fdio_drop(&fd);
+    return n == 1 ? flag == '1' : -1;
+}
+
+bool disk_is_rotational(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return false;
+    int flag = read_flag(st.st_dev, "");
+    return (flag >= 0 ? flag : read_flag(st.st_dev, "../")) == 1;
+}
+
+void disk_init(struct disk *disk, int fd)
+{
+    disk->is_rotational = disk_is_rotational(fd);
+    pthread_mutex_init(&disk->turn, NULL);
+}
+
+void disk_release(struct disk *disk)
+{
+    pthread_mutex_destroy(&disk->turn);
+}
+
+void disk_fetch(struct disk *disk, int fd, uint64_t offset, uint64_t length)
+{
+    char last;
+    if (!disk->is_rotational || length == 0)
+        return;
+    pthread_mutex_lock(&disk->turn);
+    for (uint64_t at = 0; at < length; at += FETCH_PIECE) {
+        uint64_t piece = length - at < FETCH_PIECE ? length - at : FETCH_PIECE;
+        (void)posix_fadvise(fd, (off_t)(offset + at), (off_t)piece, POSIX_FADV_WILLNEED);
+    }
+    (void)fdio_pread(fd, &last, 1, offset + length - 1); /* the turn is over when the run is */
+    pthread_mutex_unlock(&disk->turn);
+}
