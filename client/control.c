@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/socket.h"
+#include "common/token.h"
 #include "proto/frame.h"
 #include "proto/limits.h"
 #include "proto/version.h"
@@ -73,10 +74,24 @@ static int say_hello(int fd, const struct hello *hello, struct error *err)
     return 0;
 }
 
-static int hello_stream(int fd, const struct hello *hello, struct error *err)
+static int prove_stream(int fd, const struct hello *hello, const uint8_t *session_key,
+                        struct hello_reply *reply, struct error *err)
+{
+    uint8_t proof[SECRET_SIZE];
+    if (!session_key)
+        return error_set(err, ERROR_PROTOCOL, "the server asks a data connection for a proof out of place");
+    handshake_stream_proof(session_key, reply->session, hello->stream, proof);
+    if (fdio_send(fd, proof, sizeof proof, false) < 0)
+        return error_set_sys(err, ERROR_LOST, errno, "the connection was lost");
+    return read_reply(fd, HELLO_TIMEOUT_MS, reply, err);
+}
+
+static int hello_stream(int fd, const struct hello *hello, const uint8_t *session_key, struct error *err)
 {
     struct hello_reply reply;
     if (say_hello(fd, hello, err) < 0 || read_reply(fd, HELLO_TIMEOUT_MS, &reply, err) < 0)
+        return -1;
+    if (reply.status == HELLO_PROVE && prove_stream(fd, hello, session_key, &reply, err) < 0)
         return -1;
     while (reply.status == HELLO_WAIT)
         if (read_reply(fd, -1, &reply, err) < 0)
@@ -84,11 +99,12 @@ static int hello_stream(int fd, const struct hello *hello, struct error *err)
     return reply.status == HELLO_OK ? 0 : hello_error(reply.status, err);
 }
 
-int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], unsigned number, struct error *err)
+int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], const uint8_t *session_key,
+                         unsigned number, struct error *err)
 {
     struct hello hello = {.version = PROTOCOL_VERSION, .role = HELLO_DATA, .stream = number};
     memcpy(hello.session, session, SESSION_ID_SIZE);
-    if (hello_stream(fd, &hello, err) == 0)
+    if (hello_stream(fd, &hello, session_key, err) == 0)
         return 0;
     if (err->code == ERROR_NOT_MSTORE) /* it was one when the session began */
         error_set(err, ERROR_LOST, "the connection was closed before the server's hello");
@@ -172,7 +188,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 /* -- opening and closing -- */
 
-static int first_hello(struct control *c, struct error *err)
+/* *asks: the server wants a token proven. */
+static int first_hello(struct control *c, bool *asks, struct error *err)
 {
     struct hello hello = {.version = PROTOCOL_VERSION, .role = HELLO_CONTROL};
     struct hello_reply reply;
@@ -183,28 +200,29 @@ static int first_hello(struct control *c, struct error *err)
         return hello_error(reply.status, err);
     memcpy(c->session, reply.session, SESSION_ID_SIZE);
     c->max_streams = reply.max_streams;
+    *asks = (reply.features & HELLO_FEATURE_AUTH) != 0;
     return 0;
 }
 
-int control_open(struct control *c, const struct hostport *server, unsigned timeout_s, struct error *err)
+static int check_asked(bool asks, const struct token *token, struct error *err)
 {
-    memset(c, 0, sizeof *c);
-    c->server = *server;
-    c->timeout_s = timeout_s;
-    c->fd = socket_connect(server, timeout_s, false, interrupt_fd(), err);
-    if (c->fd < 0) {
-        (void)interrupt_check(err);
-        return -1;
-    }
-    if (first_hello(c, err) < 0) {
-        fdio_drop(&c->fd);
-        return -1;
-    }
+    if (asks && !token)
+        return error_set(err, ERROR_REFUSED,
+                         "the server asks for a token: name the file that holds it with --token-file or "
+                         "MSTORE_TOKEN_FILE");
+    if (!asks && token)
+        return error_set(
+            err, ERROR_REFUSED,
+            "the server asks for no token, so nothing shows that it is the right one; to use it all "
+            "the same say --token-file ''");
+    return 0;
+}
+
+static int start_loop(struct control *c, struct error *err)
+{
     int result = uv_loop_init(&c->loop);
-    if (result != 0) {
-        fdio_drop(&c->fd);
+    if (result != 0)
         return error_set(err, ERROR_FAILED, "cannot start the event loop: %s", uv_strerror(result));
-    }
     (void)uv_poll_init(&c->loop, &c->poll, c->fd);
     (void)uv_poll_init(&c->loop, &c->interrupt, interrupt_fd());
     (void)uv_timer_init(&c->loop, &c->tick);
@@ -213,6 +231,67 @@ int control_open(struct control *c, const struct hostport *server, unsigned time
     (void)uv_poll_start(&c->poll, UV_READABLE, on_readable);
     (void)uv_poll_start(&c->interrupt, UV_READABLE, on_interrupt);
     (void)uv_timer_start(&c->tick, on_tick, TICK_MS, TICK_MS);
+    return 0;
+}
+
+/* Takes the next message if it is of this type. */
+static int expect(struct control *c, enum message_type type, struct message *message, struct error *err)
+{
+    if (control_next(c, message, err) < 0)
+        return -1;
+    if (message->type == type)
+        return 0;
+    (void)control_unexpected(message, err);
+    message_release(message);
+    return -1;
+}
+
+static int prove(struct control *c, const struct token *token, struct error *err)
+{
+    struct handshake handshake;
+    struct message message, answer = {.type = MESSAGE_PROVE};
+    uint8_t wanted[SECRET_SIZE];
+    memcpy(handshake.session, c->session, SESSION_ID_SIZE);
+    handshake_random(handshake.client_nonce, SECRET_SIZE);
+    if (expect(c, MESSAGE_CHALLENGE, &message, err) < 0)
+        return -1;
+    memcpy(handshake.server_nonce, message.u.challenge.nonce, SECRET_SIZE);
+    message_release(&message);
+    memcpy(answer.u.prove.nonce, handshake.client_nonce, SECRET_SIZE);
+    handshake_client_proof(&handshake, token, answer.u.prove.proof);
+    if (control_send(c, &answer, err) < 0 || expect(c, MESSAGE_WELCOME, &message, err) < 0)
+        return -1;
+    handshake_server_proof(&handshake, token, wanted);
+    bool good = handshake_is_equal(wanted, message.u.welcome.proof, SECRET_SIZE);
+    message_release(&message);
+    if (!good)
+        return error_set(err, ERROR_REFUSED,
+                         "the server does not know the token: it is not the right server");
+    handshake_session_key(&handshake, token, c->session_key);
+    c->has_session_key = true;
+    return 0;
+}
+
+int control_open(struct control *c, const struct options *options, struct error *err)
+{
+    bool asks = false;
+    memset(c, 0, sizeof *c);
+    c->server = options->server;
+    c->timeout_s = options->timeout_s;
+    c->fd = socket_connect(&c->server, c->timeout_s, false, interrupt_fd(), err);
+    if (c->fd < 0) {
+        (void)interrupt_check(err);
+        return -1;
+    }
+    if (first_hello(c, &asks, err) < 0 || check_asked(asks, options->token, err) < 0 ||
+        start_loop(c, err) < 0) {
+        fdio_drop(&c->fd);
+        return -1;
+    }
+    if (asks && prove(c, options->token, err) < 0) {
+        control_close(c);
+        return -1;
+    }
     return 0;
 }
 

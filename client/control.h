@@ -11,6 +11,7 @@
 #ifndef CLIENT_CONTROL_H
 #define CLIENT_CONTROL_H
 
+#include "client/options.h"
 #include "common/hostport.h"
 #include "proto/error.h"
 #include "proto/hello.h"
@@ -26,6 +27,8 @@ struct control {
     struct hostport server;
     unsigned timeout_s;
     uint8_t session[SESSION_ID_SIZE];
+    bool has_session_key; /* a token was proven, and data connections have to prove this */
+    uint8_t session_key[SECRET_SIZE];
     unsigned max_streams;
 
     uv_poll_t poll, interrupt;
@@ -36,9 +39,9 @@ struct control {
     struct error error; /* why it is over; ERROR_NONE while it works */
 };
 
-/* Connects and says hello. ERROR_CONNECT, ERROR_NOT_MSTORE, ERROR_VERSION, ERROR_REFUSED … */
-int control_open(struct control *control, const struct hostport *server, unsigned timeout_s,
-                 struct error *err);
+/* Connects to options->server, says hello, and proves options->token if there is one. ERROR_CONNECT,
+ * ERROR_NOT_MSTORE, ERROR_VERSION, ERROR_REFUSED … */
+int control_open(struct control *control, const struct options *options, struct error *err);
 void control_close(struct control *control);
 
 int control_send(struct control *control, const struct message *message, struct error *err);
@@ -65,8 +68,9 @@ int control_work(struct control *control, void (*work)(void *context), void *con
 /* "the message 'x' is out of place": for requests that got what they did not expect. */
 int control_unexpected(const struct message *message, struct error *err);
 
-/* The hello of a data connection on a fresh socket; waits for a free slot if told to. -1 when it is refused
- * or lost. */
-int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], unsigned number, struct error *err);
+/* The hello of a data connection on a fresh socket; proves `session_key` if it is asked for (NULL: there is
+ * none), and waits for a free slot if told to. -1 when it is refused or lost. */
+int control_hello_stream(int fd, const uint8_t session[SESSION_ID_SIZE], const uint8_t *session_key,
+                         unsigned number, struct error *err);
 
 #endif

@@ -101,7 +101,7 @@ int command_info(const struct options *options)
     struct control control;
     struct error err = {0};
     struct info info = {.result = options->json ? json_object() : NULL};
-    if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+    if (control_open(&control, options, &err) == 0) {
         if (control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0)
             (void)read_info(&control, &info, &err);
         control_close(&control);

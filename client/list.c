@@ -68,7 +68,7 @@ int command_list(const struct options *options)
                         .glob = options->arguments.count > 0 ? options->arguments.items[0] : NULL,
                         .models = result ? json_add(result, "models", json_array()) : NULL,
                         .now = time(NULL)};
-    if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+    if (control_open(&control, options, &err) == 0) {
         if (control_send_simple(&control, MESSAGE_LIST, &err) == 0)
             (void)read_models(&control, &list, &err);
         control_close(&control);

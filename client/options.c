@@ -19,6 +19,7 @@
 
 enum option_id {
     OPTION_SERVER,
+    OPTION_TOKEN_FILE,
     OPTION_STREAMS,
     OPTION_INCLUDE,
     OPTION_EXCLUDE,
@@ -58,6 +59,8 @@ static const char *const progress_names[] = {
 static const struct optparse_option table[] = {
     {OPTION_SERVER, 's', "server", "HOST[:PORT]", "the daemon to talk to (127.0.0.1:7420)", .commands = ALL,
      .in_environment = true, .in_file = true},
+    {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "holds the token to prove to the server; '' for none",
+     .commands = ALL, .in_environment = true, .in_file = true},
     {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER, .min = 1,
      .max = 64},
     {OPTION_INCLUDE, 0, "include", "GLOB", "move only files that match; repeatable", .commands = TRANSFER,
@@ -144,6 +147,13 @@ static int set_progress(struct options *options, const char *value, struct error
     return 0;
 }
 
+static void set_token_file(struct options *options, const char *value)
+{
+    options->token_file = strdup(value);
+    if (!options->token_file)
+        abort();
+}
+
 static int set_bwlimit(struct options *options, const char *value, struct error *err)
 {
     if (units_parse_size(value, &options->bytes_per_s, err) < 0)
@@ -159,6 +169,9 @@ static int apply(void *target, const struct optparse_option *option, const char 
     switch ((enum option_id)option->id) {
     case OPTION_SERVER:
         return set_server(o, value, err);
+    case OPTION_TOKEN_FILE:
+        set_token_file(o, value);
+        return 0;
     case OPTION_STREAMS:
         return optparse_number(option, value, &o->streams, err);
     case OPTION_INCLUDE:
@@ -316,6 +329,16 @@ static int read_config_file(struct optparse *parser, struct error *err)
     return rc;
 }
 
+static int load_token(struct options *options, struct error *err)
+{
+    if (!options->token_file || !options->token_file[0])
+        return 0;
+    options->token = malloc(sizeof *options->token);
+    if (!options->token)
+        abort();
+    return token_start(err) < 0 ? -1 : token_load(options->token, options->token_file, err);
+}
+
 static int read_sources(struct options *options, struct optparse *parser, int argc, char **argv,
                         struct error *err)
 {
@@ -331,7 +354,7 @@ static int read_sources(struct options *options, struct optparse *parser, int ar
                          "options '--quiet' and '--verbose' exclude each other: leave one out");
     if (optparse_environment(parser, err) < 0)
         return -1;
-    return read_config_file(parser, err);
+    return read_config_file(parser, err) < 0 ? -1 : load_token(options, err);
 }
 
 /* Whether --json is among the options, also behind the one that is wrong. */
@@ -367,6 +390,10 @@ void options_release(struct options *options)
     optparse_list_release(&options->include);
     optparse_list_release(&options->exclude);
     optparse_list_release(&options->arguments);
+    free(options->token_file);
+    free(options->token);
+    options->token_file = NULL;
+    options->token = NULL;
 }
 
 /* ---- help ---- */
@@ -383,8 +410,8 @@ static void print_program_help(FILE *out)
     (void)fprintf(out,
                   "\n"
                   "'" PROGRAM " COMMAND --help' shows what goes with a command.\n"
-                  "The server is also read from MSTORE_SERVER, or from 'server = HOST[:PORT]' in\n"
-                  "$XDG_CONFIG_HOME/mstore/config.\n\n"
+                  "Server and token file are also read from MSTORE_SERVER and MSTORE_TOKEN_FILE, or from\n"
+                  "'server = HOST[:PORT]' and 'token-file = FILE' in $XDG_CONFIG_HOME/mstore/config.\n\n"
                   "exit status: 0 done and verified, 1 failed, 2 wrong usage, 3 no such model, 4 refused,\n"
                   "5 bytes do not match their hash, 6 no connection, 7 some files failed, 8 no space,\n"
                   "9 another push to the model is running\n");

@@ -20,6 +20,7 @@
 #include "common/hostport.h"
 #include "common/io_mode.h"
 #include "common/optparse.h"
+#include "common/token.h"
 #include "proto/error.h"
 
 enum command {
@@ -46,6 +47,8 @@ struct options {
     bool help;
     bool version;
     struct hostport server; /* port never 0 */
+    char *token_file;       /* or NULL */
+    struct token *token;    /* what is in it, or NULL */
     unsigned streams;       /* 1 to 64 */
     struct optparse_list include;
     struct optparse_list exclude;

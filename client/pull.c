@@ -294,7 +294,7 @@ static int pull_session(struct pull *p, struct error *err)
 static int pull_once(void *context, struct attempt *attempt, struct error *err)
 {
     struct pull *p = context;
-    if (control_open(&p->control, &p->options->server, p->options->timeout_s, err) < 0)
+    if (control_open(&p->control, p->options, err) < 0)
         return -1;
     attempt->connected = true;
     p->skipped_bytes = p->skipped_files = p->selected_bytes = p->selected_files = 0;

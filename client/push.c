@@ -266,7 +266,7 @@ static int negotiate(struct push *p, struct error *err)
 static int push_once(void *context, struct attempt *attempt, struct error *err)
 {
     struct push *p = context;
-    if (control_open(&p->control, &p->options->server, p->options->timeout_s, err) < 0)
+    if (control_open(&p->control, p->options, err) < 0)
         return -1;
     attempt->connected = true;
     int result = negotiate(p, err);

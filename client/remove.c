@@ -59,7 +59,7 @@ int command_remove(const struct options *options)
     struct json *removed = result ? json_add(result, "removed", json_array()) : NULL;
     if (!is_confirmed(options)) {
         error_set(&err, ERROR_FAILED, "nothing was removed");
-    } else if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+    } else if (control_open(&control, options, &err) == 0) {
         remove_all(&control, options, removed, &err);
         control_close(&control);
     }

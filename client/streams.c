@@ -27,7 +27,7 @@ static int open_connection(struct client_stream *s, struct error *err)
     if (fd < 0)
         return -1;
     stream_set_fd(&s->stream, fd);
-    if (control_hello_stream(fd, s->job->session, s->stream.number, err) < 0)
+    if (control_hello_stream(fd, s->job->session, s->job->session_key, s->stream.number, err) < 0)
         return -1;
     socket_granted(fd, &s->rcvbuf, &s->sndbuf);
     s->connected = true;

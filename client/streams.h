@@ -18,6 +18,7 @@
 struct stream_job {
     struct hostport server;
     uint8_t session[SESSION_ID_SIZE];
+    const uint8_t *session_key; /* NULL: no token was asked for */
     unsigned timeout_s, retries;
     int cancel_fd;       /* readable when the streams shall end */
     struct pacer *pacer; /* NULL: no limit */

@@ -230,6 +230,7 @@ int transfer_run(const struct transfer_setup *setup, struct report *report, stru
         abort();
     setup->job->server = setup->control->server;
     memcpy(setup->job->session, setup->control->session, SESSION_ID_SIZE);
+    setup->job->session_key = setup->control->has_session_key ? setup->control->session_key : NULL;
     setup->job->timeout_s = setup->control->timeout_s;
     setup->job->retries = setup->retries;
     setup->job->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

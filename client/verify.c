@@ -225,7 +225,7 @@ int command_verify(const struct options *options)
         v.files = json_array();
     }
     progress_begin(&v.progress, options, "verify");
-    if (control_open(&control, &options->server, options->timeout_s, &err) == 0) {
+    if (control_open(&control, options, &err) == 0) {
         if (options->arguments.count > 1)
             (void)verify_local(&control, &v, options->arguments.items[1], &err);
         else

@@ -69,7 +69,7 @@ int hello_reply_decode(struct hello_reply *reply, const uint8_t in[HELLO_SIZE], 
     reply->features = (uint32_t)get_le(in + 12, 4);
     memcpy(reply->session, in + 16, SESSION_ID_SIZE);
     reply->max_streams = (uint32_t)get_le(in + 36, 4);
-    if (status > HELLO_UNKNOWN_SESSION || !is_zero(in + 40, 8))
+    if (status > HELLO_PROVE || !is_zero(in + 40, 8))
         return error_set(err, ERROR_PROTOCOL, "the server's hello breaks the protocol");
     if (get_le(in + 32, 4) != BLOCK_SIZE)
         return error_set(err, ERROR_PROTOCOL, "the server uses blocks of %u bytes",

@@ -11,6 +11,8 @@
 #define HELLO_SIZE      48
 #define SESSION_ID_SIZE 16
 
+#define HELLO_FEATURE_AUTH 1u /* the server wants a token proven */
+
 enum hello_role { HELLO_CONTROL = 1, HELLO_DATA = 2 };
 
 enum hello_status {
@@ -20,6 +22,7 @@ enum hello_status {
     HELLO_REFUSED = 3,
     HELLO_BUSY = 4,
     HELLO_UNKNOWN_SESSION = 5,
+    HELLO_PROVE = 6,
 };
 
 struct hello {
@@ -34,8 +37,8 @@ struct hello_reply {
     uint16_t version;
     enum hello_status status;
     uint32_t features;
-    uint8_t session[SESSION_ID_SIZE];
-    uint32_t max_streams; /* 1 to LIMIT_STREAMS */
+    uint8_t session[SESSION_ID_SIZE]; /* with HELLO_PROVE a nonce */
+    uint32_t max_streams;             /* 1 to LIMIT_STREAMS */
 };
 
 void hello_encode(const struct hello *hello, uint8_t out[HELLO_SIZE]);

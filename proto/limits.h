@@ -9,6 +9,9 @@
 #define BLOCK_SIZE ((uint64_t)8 << 20)
 #define HASH_SIZE  16
 
+/* Nonces, keys and proofs: 256 bits. */
+#define SECRET_SIZE 32
+
 #define LIMIT_FRAME        ((uint32_t)1 << 20) /* bytes of JSON in one control frame */
 #define LIMIT_JSON_DEPTH   8
 #define LIMIT_TEXT         511  /* bytes of a text field */

@@ -19,6 +19,7 @@ enum kind {
     KIND_ID,
     KIND_PATH,
     KIND_HASHES,
+    KIND_SECRET,
     KIND_SIZES,
     KIND_FILES
 };
@@ -39,6 +40,12 @@ static const struct {
     struct field fields[MOST_FIELDS + 1];
 } messages[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_ALIVE] = {"alive", {{0}}},
+    [MESSAGE_CHALLENGE] = {"challenge", {FIELD("nonce", KIND_SECRET, challenge.nonce)}},
+    [MESSAGE_PROVE] = {"prove",
+                       {FIELD("nonce", KIND_SECRET, prove.nonce), FIELD("proof", KIND_SECRET, prove.proof)}},
+    [MESSAGE_WELCOME] = {"welcome",
+                         {FIELD("proof", KIND_SECRET, welcome.proof),
+                          FIELD("write", KIND_FLAG, welcome.write)}},
     [MESSAGE_LIST] = {"list", {{0}}},
     [MESSAGE_INFO] = {"info", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_REMOVE] = {"remove", {FIELD("model", KIND_ID, request.model)}},
@@ -160,6 +167,9 @@ static void encode_field(struct json *object, const struct field *field, const v
     case KIND_PATH:
         if (*(char *const *)value)
             json_add_path(object, field->name, *(char *const *)value, false);
+        break;
+    case KIND_SECRET:
+        json_add_hex(object, field->name, value, SECRET_SIZE);
         break;
     case KIND_HASHES: {
         const struct block_hashes *hashes = value;
@@ -329,6 +339,8 @@ static bool decode_field(const struct json *object, const struct field *field, v
         return decode_id(value, out);
     case KIND_PATH:
         return decode_path(object, field->name, out) || (field->optional && !has_path(object, field->name));
+    case KIND_SECRET:
+        return json_as_hex(value, out, SECRET_SIZE);
     case KIND_HASHES:
         return decode_hashes(value, out);
     case KIND_SIZES:
@@ -392,6 +404,7 @@ static void release_field(const struct field *field, void *value)
     case KIND_TIME:
     case KIND_NSEC:
     case KIND_FLAG:
+    case KIND_SECRET:
         break;
     }
 }

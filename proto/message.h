@@ -17,6 +17,9 @@
 
 enum message_type {
     MESSAGE_ALIVE,
+    MESSAGE_CHALLENGE,
+    MESSAGE_PROVE,
+    MESSAGE_WELCOME,
     /* requests */
     MESSAGE_LIST,
     MESSAGE_INFO,
@@ -71,6 +74,16 @@ struct message {
             char *model;
             bool check; /* PUSH: list only hashes that the stored files were found to have */
         } request;      /* INFO, REMOVE, VERIFY, PUSH, PULL */
+        struct {
+            uint8_t nonce[SECRET_SIZE];
+        } challenge;
+        struct {
+            uint8_t nonce[SECRET_SIZE], proof[SECRET_SIZE];
+        } prove;
+        struct {
+            uint8_t proof[SECRET_SIZE];
+            bool write; /* also push and remove */
+        } welcome;
         struct {
             char *code, *message, *path; /* path may be NULL */
         } error;

@@ -17,6 +17,7 @@
 enum option_id {
     OPTION_ROOT,
     OPTION_LISTEN,
+    OPTION_TOKEN_FILE,
     OPTION_NO_AUTH,
     OPTION_ALLOW,
     OPTION_READ_ONLY,
@@ -25,6 +26,7 @@ enum option_id {
     OPTION_IO,
     OPTION_STAGING_DAYS,
     OPTION_CONFIG,
+    OPTION_MAKE_TOKEN,
     OPTION_LOG_LEVEL,
     OPTION_HELP,
     OPTION_VERSION,
@@ -37,12 +39,16 @@ static const char *const log_level_names[] = {
     [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug", NULL,
 };
 
+static const char *const make_token_names[] = {"rw", "ro", NULL};
+
 #define FROM_ALL .commands = DAEMON, .in_environment = true, .in_file = true
 
 static const struct optparse_option table[] = {
     {OPTION_ROOT, 0, "root", "DIR", "where models lie, as DIR/NAMESPACE/MODEL", FROM_ALL},
     {OPTION_LISTEN, 0, "listen", "HOST[:PORT]",
      "address to serve; repeatable; port 0 takes a free one (127.0.0.1:7420)", .repeatable = true, FROM_ALL},
+    {OPTION_TOKEN_FILE, 0, "token-file", "FILE",
+     "lines 'rw TOKEN' or 'ro TOKEN'; clients must prove that they know one", FROM_ALL},
     {OPTION_NO_AUTH, 0, "no-auth", NULL, "serve everyone on an address that is not loopback", FROM_ALL},
     {OPTION_ALLOW, 0, "allow", "CIDR", "close all peers but these at once; repeatable", .repeatable = true,
      FROM_ALL},
@@ -57,6 +63,8 @@ static const struct optparse_option table[] = {
      "age at which unfinished pushes are removed, 1 to 3650 (14)", .min = 1, .max = 3650, FROM_ALL},
     {OPTION_CONFIG, 0, "config", "FILE", "settings (" CONFIG_DEFAULT_FILE " if it is there)",
      .commands = DAEMON, .in_environment = true},
+    {OPTION_MAKE_TOKEN, 0, "make-token", "ACCESS", "print a line for a token file, for rw or ro, and end",
+     .commands = DAEMON, .choices = make_token_names},
     {OPTION_LOG_LEVEL, 0, "log-level", "LEVEL", "error, warn, info or debug (info)",
      .choices = log_level_names, FROM_ALL},
     {OPTION_HELP, 'h', "help", NULL, "this text", .commands = DAEMON, .repeatable = true},
@@ -155,6 +163,15 @@ static int set_log_level(struct config *config, const char *value, struct error 
     return 0;
 }
 
+static int set_make_token(struct config *config, const char *value, struct error *err)
+{
+    unsigned index;
+    if (optparse_choice(make_token_names, value, &index, err) < 0)
+        return -1;
+    config->make_token = index == 0 ? CONFIG_TOKEN_RW : CONFIG_TOKEN_RO;
+    return 0;
+}
+
 static int add_allow(struct config *config, const char *value, struct error *err)
 {
     struct config_cidr cidr = {0};
@@ -174,6 +191,8 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return set_path(&config->root, value, err);
     case OPTION_LISTEN:
         return add_listen(config, value, err);
+    case OPTION_TOKEN_FILE:
+        return set_path(&config->token_file, value, err);
     case OPTION_NO_AUTH:
         return optparse_flag(value, &config->no_auth, err);
     case OPTION_ALLOW:
@@ -190,6 +209,8 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_number(option, value, &config->staging_days, err);
     case OPTION_CONFIG:
         return set_path(&reading->file, value, err);
+    case OPTION_MAKE_TOKEN:
+        return set_make_token(config, value, err);
     case OPTION_LOG_LEVEL:
         return set_log_level(config, value, err);
     case OPTION_HELP:
@@ -213,13 +234,13 @@ static const struct optparse_spec spec = {
 /* Names stay unresolved here, so all but "localhost" count as reachable from outside. */
 static int check_exposure(const struct config *config, struct error *err)
 {
-    for (size_t i = 0; i < config->listen_count && !config->no_auth; i++) {
+    for (size_t i = 0; i < config->listen_count && !config->no_auth && !config->token_file; i++) {
         char text[HOSTPORT_TEXT_MAX];
         if (!hostport_is_loopback(&config->listen[i]))
             return error_set(
                 err, ERROR_USAGE,
-                "will not listen on '%s' without authentication: add --no-auth to serve everyone who "
-                "can reach it, or listen on a loopback address",
+                "will not listen on '%s' without authentication: name tokens with --token-file FILE, or add "
+                "--no-auth to serve everyone who can reach it",
                 hostport_format(text, &config->listen[i]));
     }
     return 0;
@@ -231,6 +252,8 @@ static int complete(struct config *config, struct error *err)
         return error_set(err, ERROR_USAGE, "no root: say with --root DIR where the models lie");
     if (config->listen_count == 0 && add_listen(config, "127.0.0.1", err) < 0)
         return -1;
+    if (config->no_auth && config->token_file)
+        return error_set(err, ERROR_USAGE, "--no-auth and --token-file contradict each other: leave one out");
     return check_exposure(config, err);
 }
 
@@ -238,7 +261,7 @@ static int read_sources(struct reading *reading, struct optparse *parser, int ar
                         struct error *err)
 {
     int rc = optparse_arguments(parser, argc, argv, err);
-    if (reading->config->help || reading->config->version)
+    if (reading->config->help || reading->config->version || reading->config->make_token != CONFIG_NO_TOKEN)
         return 0;
     if (rc < 0)
         return -1;
@@ -276,6 +299,7 @@ int config_parse(struct config *config, int argc, char **argv, struct error *err
 void config_release(struct config *config)
 {
     free(config->root);
+    free(config->token_file);
     free(config->listen);
     free(config->allow);
     *config = (struct config){0};

@@ -31,11 +31,15 @@ struct config_cidr {
     unsigned bits;
 };
 
+enum config_make_token { CONFIG_NO_TOKEN, CONFIG_TOKEN_RW, CONFIG_TOKEN_RO };
+
 struct config {
     bool help;
     bool version;
-    char *root;              /* never NULL after a successful parse without help or version */
-    struct hostport *listen; /* at least one; port 0 asks for a free one */
+    enum config_make_token make_token; /* print one and end: nothing else counts then either */
+    char *token_file;                  /* or NULL */
+    char *root;                        /* never NULL after a successful parse without help or version */
+    struct hostport *listen;           /* at least one; port 0 asks for a free one */
     size_t listen_count;
     bool no_auth;
     struct config_cidr *allow; /* none: everyone */
@@ -49,9 +53,9 @@ struct config {
 };
 
 /* Reads argv[1] onwards, the environment and the configuration file. Refuses an address that is not
- * loopback without no_auth; names other than "localhost" count as not loopback, since they are not
- * looked up here. A listener should look at what they resolve to with
- * hostport_is_loopback_address(). On failure nothing is left to release. */
+ * loopback without no_auth or a token file; names other than "localhost" count as not loopback, since they
+ * are not looked up here. A listener should look at what they resolve to with hostport_is_loopback_address().
+ * On failure nothing is left to release. */
 int config_parse(struct config *config, int argc, char **argv, struct error *err);
 
 void config_release(struct config *config);

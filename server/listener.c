@@ -43,6 +43,9 @@ struct greeting {
     uint8_t bytes[HELLO_SIZE];
     size_t used;
     bool refused; /* answered already; its hello is only read away */
+    bool proving; /* its hello was taken, what comes is its proof */
+    struct hello hello;
+    uint8_t nonce[SESSION_ID_SIZE];
 };
 
 struct listener {
@@ -93,25 +96,11 @@ static struct session *find_session(struct server *server, const uint8_t id[SESS
     return s;
 }
 
-static void greet(struct greeting *g)
+/* The socket goes to whom it is for; the greeting is over. */
+static void hand_on(struct greeting *g, struct session *session)
 {
     struct server *server = g->listener->server;
-    struct hello hello;
-    struct error err;
-    if (hello_decode(&hello, g->bytes, &err) < 0) {
-        char peer[SOCKET_NAME_MAX];
-        log_info("%s: %s", socket_peer(g->fd, peer), err.text);
-        if (err.code == ERROR_VERSION)
-            send_status(g->fd, HELLO_VERSION);
-        greeting_end(g);
-        return;
-    }
-    struct session *session = hello.role == HELLO_DATA ? find_session(server, hello.session) : NULL;
-    if (hello.role == HELLO_DATA && !session) {
-        send_status(g->fd, HELLO_UNKNOWN_SESSION);
-        greeting_end(g);
-        return;
-    }
+    struct hello hello = g->hello;
     int fd = g->fd;
     g->fd = -1;
     (void)uv_poll_stop(&g->poll);
@@ -122,11 +111,65 @@ static void greet(struct greeting *g)
         session_open(server, fd);
 }
 
+static void dismiss(struct greeting *g, enum hello_status status)
+{
+    send_status(g->fd, status);
+    greeting_end(g);
+}
+
+/* A data connection of a session with a token proves itself, too. */
+static void ask_for_proof(struct greeting *g)
+{
+    struct hello_reply reply = {
+        .version = PROTOCOL_VERSION, .status = HELLO_PROVE, .max_streams = LIMIT_STREAMS};
+    uint8_t bytes[HELLO_SIZE];
+    handshake_random(g->nonce, sizeof g->nonce);
+    memcpy(reply.session, g->nonce, sizeof g->nonce);
+    hello_reply_encode(&reply, bytes);
+    g->proving = true;
+    g->used = 0;
+    if (fdio_send(g->fd, bytes, sizeof bytes, false) < 0)
+        greeting_end(g);
+}
+
+static void take_proof(struct greeting *g)
+{
+    struct session *session = find_session(g->listener->server, g->hello.session);
+    if (!session)
+        dismiss(g, HELLO_UNKNOWN_SESSION);
+    else if (!admission_takes_stream(session_admission(session), g->nonce, g->hello.stream, g->bytes))
+        dismiss(g, HELLO_REFUSED);
+    else
+        hand_on(g, session);
+}
+
+static void take_hello(struct greeting *g)
+{
+    struct error err;
+    if (hello_decode(&g->hello, g->bytes, &err) < 0) {
+        char peer[SOCKET_NAME_MAX];
+        log_info("%s: %s", socket_peer(g->fd, peer), err.text);
+        if (err.code == ERROR_VERSION)
+            send_status(g->fd, HELLO_VERSION);
+        greeting_end(g);
+        return;
+    }
+    bool data = g->hello.role == HELLO_DATA;
+    struct session *session = data ? find_session(g->listener->server, g->hello.session) : NULL;
+    if (data && !session)
+        dismiss(g, HELLO_UNKNOWN_SESSION);
+    else if (session && admission_asks_streams(session_admission(session)))
+        ask_for_proof(g);
+    else
+        hand_on(g, session);
+}
+
 static void on_greeting_readable(uv_poll_t *poll, int status, int events)
 {
     struct greeting *g = poll->data;
+    size_t wanted = g->proving ? SECRET_SIZE : HELLO_SIZE;
     (void)events;
-    ssize_t n = status < 0 ? 0 : recv(g->fd, g->bytes + g->used, HELLO_SIZE - g->used, 0);
+    ssize_t n = status < 0 ? 0 : recv(g->fd, g->bytes + g->used, wanted - g->used, 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
     if (n <= 0) {
@@ -134,10 +177,14 @@ static void on_greeting_readable(uv_poll_t *poll, int status, int events)
         return;
     }
     g->used += (size_t)n;
-    if (g->used == HELLO_SIZE && g->refused)
+    if (g->used < wanted)
+        return;
+    if (g->refused)
         greeting_end(g);
-    else if (g->used == HELLO_SIZE)
-        greet(g);
+    else if (g->proving)
+        take_proof(g);
+    else
+        take_hello(g);
 }
 
 static void on_greeting_late(uv_timer_t *timer)
@@ -252,14 +299,15 @@ static int open_door(struct listener *listener, struct door *door, const struct 
         return -1;
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    if (!listener->server->config->no_auth &&
+    if (!listener->server->config->no_auth && !listener->server->config->token_file &&
         (getsockname(door->fd, (struct sockaddr *)&address, &length) < 0 ||
          !hostport_is_loopback_address((struct sockaddr *)&address))) {
         fdio_drop(&door->fd);
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is no loopback address: everyone who reaches it could read and "
-                         "write the models; say --no-auth if that is meant",
-                         at->host);
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' is no loopback address: everyone who reaches it could read and "
+            "write the models; name tokens with --token-file FILE, or say --no-auth if that is meant",
+            at->host);
     }
     door->poll.data = door->pause.data = door;
     if (uv_poll_init(&listener->server->loop, &door->poll, door->fd) != 0) {

@@ -1,11 +1,12 @@
 /* mstored: options, then server_run(). */
 #include "common/log.h"
+#include "common/token.h"
 #include "proto/error.h"
 #include "server/config.h"
 #include "server/server.h"
 
 #include <signal.h>
-#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Threads of libuv's pool: requests at work at a time (listing, preparing, flushing, verifying). They mostly
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
     struct config config;
     struct error err;
     log_open("mstored", LOG_INFO);
-    if (config_parse(&config, argc, argv, &err) < 0) {
+    if (token_start(&err) < 0 || config_parse(&config, argc, argv, &err) < 0) {
         log_error("%s", err.text);
         return error_exit_status(err.code);
     }
@@ -26,13 +27,16 @@ int main(int argc, char **argv)
         config_release(&config);
         return 0;
     }
+    if (config.make_token != CONFIG_NO_TOKEN) {
+        char line[TOKEN_LINE_MAX];
+        token_make_line(line, config.make_token == CONFIG_TOKEN_RW);
+        (void)printf("%s\n", line);
+        config_release(&config);
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
     log_open("mstored", config.log_level);
     (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     (void)setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
-    if (sodium_init() < 0) {
-        log_error("cannot start the random number generator");
-        return 1;
-    }
     int status = server_run(&config);
     config_release(&config);
     return status;

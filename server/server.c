@@ -118,9 +118,25 @@ static void on_signal(uv_signal_t *handle, int number)
     stop(server);
 }
 
+static int load_tokens(struct server *server, struct error *err)
+{
+    const char *file = server->config->token_file;
+    if (!file)
+        return 0;
+    if (token_list_load(&server->tokens, file, err) < 0)
+        return -1;
+    if (server->tokens.short_line > 0)
+        log_warn(
+            "the token in line %zu of '%s' is short and can be guessed: 'mstored --make-token rw' makes one",
+            server->tokens.short_line, file);
+    return 0;
+}
+
 static int start(struct server *server, struct hostport *ready, struct error *err)
 {
     if (store_open(&server->store, server->config->root, err) < 0)
+        return -1;
+    if (load_tokens(server, err) < 0)
         return -1;
     disk_init(&server->disk, server->store.root);
     if (server->disk.is_rotational)
@@ -173,6 +189,7 @@ int server_run(const struct config *config)
     else
         (void)uv_loop_close(&server.loop);
     disk_release(&server.disk);
+    token_list_release(&server.tokens);
     store_close(&server.store);
     return result < 0 ? error_exit_status(err.code) : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "common/disk.h"
 #include "common/mailbox.h"
+#include "common/token.h"
 #include "server/config.h"
 #include "server/store.h"
 
@@ -22,8 +23,9 @@ struct server {
     uv_loop_t loop;
     const struct config *config;
     struct store store;
-    struct disk disk;        /* that the root is on */
-    struct mailbox *mailbox; /* ends of stream threads */
+    struct disk disk;         /* that the root is on */
+    struct token_list tokens; /* none: everyone may */
+    struct mailbox *mailbox;  /* ends of stream threads */
     struct listener *listener;
     struct session *sessions; /* linked by session.c */
     unsigned session_count;

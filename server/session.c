@@ -8,12 +8,12 @@
 #include "common/socket.h"
 #include "proto/frame.h"
 #include "proto/version.h"
+#include "server/admission.h"
 #include "server/requests.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ struct session {
     size_t input_used, input_capacity;
     uv_timer_t tick;
     unsigned open_handles;
-    uint64_t last_life_ms, last_sent_ms, last_bytes;
+    uint64_t opened_ms, last_life_ms, last_sent_ms, last_bytes;
+    struct admission admission;
 
     const struct request_type *type; /* NULL between requests */
     void *request;
@@ -239,11 +240,49 @@ void session_kick(struct session *s)
 
 /* -- input -- */
 
+static void refuse(struct session *s, const char *why)
+{
+    struct error err;
+    error_set(&err, ERROR_REFUSED, "%s", why);
+    log_warn("%s: %s", s->peer, why);
+    session_send_error(s, &err, NULL);
+    session_close(s, why);
+}
+
+static void send_challenge(struct session *s)
+{
+    struct message challenge = {.type = MESSAGE_CHALLENGE};
+    memcpy(challenge.u.challenge.nonce, s->admission.handshake.server_nonce, SECRET_SIZE);
+    session_send(s, &challenge);
+}
+
+static void take_proof(struct session *s, const struct message *message)
+{
+    struct message welcome = {.type = MESSAGE_WELCOME};
+    if (message->type != MESSAGE_PROVE) {
+        refuse(s, "the server asks for a token");
+    } else if (!admission_prove(&s->admission, message, welcome.u.welcome.proof)) {
+        refuse(s, "the server does not know the token");
+    } else {
+        welcome.u.welcome.write = s->admission.may_write;
+        session_send(s, &welcome);
+    }
+}
+
+static bool needs_writing(enum message_type type)
+{
+    return type == MESSAGE_PUSH || type == MESSAGE_REMOVE;
+}
+
 static void dispatch(struct session *s, struct message *message)
 {
     if (message->type == MESSAGE_ALIVE)
         return;
-    if (s->type)
+    if (!s->admission.is_proven)
+        take_proof(s, message);
+    else if (!s->type && needs_writing(message->type) && !s->admission.may_write)
+        refuse(s, "the token is for reading only");
+    else if (s->type)
         s->type->on_message(s, s->request, message);
     else if (!requests_begin(s, message))
         session_reject(s, message);
@@ -320,6 +359,10 @@ static void on_tick(uv_timer_t *timer)
     if (bytes != s->last_bytes) {
         s->last_bytes = bytes;
         s->last_life_ms = now;
+    }
+    if (!s->admission.is_proven && now - s->opened_ms >= HELLO_TIMEOUT_MS) {
+        refuse(s, "no token was proven in time");
+        return;
     }
     if (now - s->last_life_ms >= limit) {
         log_info("%s was silent for %u s and is given up", s->peer, s->server->config->timeout_s);
@@ -402,6 +445,8 @@ static int reply(struct session *s, int fd, enum hello_status status)
     uint8_t bytes[HELLO_SIZE];
     if (status == HELLO_OK)
         memcpy(hello.session, s->id, SESSION_ID_SIZE);
+    if (admission_asks_streams(&s->admission))
+        hello.features = HELLO_FEATURE_AUTH;
     hello_reply_encode(&hello, bytes);
     return fdio_send(fd, bytes, sizeof bytes, false) < 0 ? -1 : 0;
 }
@@ -462,7 +507,12 @@ bool session_admit_waiting(struct session *s)
 
 bool session_has_id(const struct session *s, const uint8_t id[SESSION_ID_SIZE])
 {
-    return !s->closing && sodium_memcmp(s->id, id, SESSION_ID_SIZE) == 0;
+    return !s->closing && handshake_is_equal(s->id, id, SESSION_ID_SIZE);
+}
+
+const struct admission *session_admission(const struct session *s)
+{
+    return &s->admission;
 }
 
 struct session *session_next(struct session *s)
@@ -478,8 +528,9 @@ void session_open(struct server *server, int fd)
     if (!s)
         abort();
     s->server = server;
-    s->last_life_ms = s->last_sent_ms = clock_ms();
-    randombytes_buf(s->id, sizeof s->id);
+    s->opened_ms = s->last_life_ms = s->last_sent_ms = clock_ms();
+    handshake_random(s->id, sizeof s->id);
+    admission_begin(&s->admission, &server->tokens, s->id);
     (void)socket_peer(fd, s->peer);
     socket_tune(fd, server->config->timeout_s);
     if (reply(s, fd, server->session_count < SERVER_MAX_SESSIONS ? HELLO_OK : HELLO_BUSY) < 0 ||
@@ -502,4 +553,6 @@ void session_open(struct server *server, int fd)
     }
     (void)uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
     (void)uv_read_start((uv_stream_t *)&s->tcp, on_alloc, on_read);
+    if (!s->admission.is_proven)
+        send_challenge(s);
 }

@@ -10,6 +10,7 @@
 
 #include "proto/hello.h"
 #include "proto/message.h"
+#include "server/admission.h"
 #include "server/server.h"
 
 #include <stdatomic.h>
@@ -47,6 +48,9 @@ void session_add_stream(struct session *session, const struct hello *hello, int 
 bool session_admit_waiting(struct session *session);
 
 bool session_has_id(const struct session *session, const uint8_t id[SESSION_ID_SIZE]);
+/* What its client has proven. */
+const struct admission *session_admission(const struct session *session);
+
 struct session *session_next(struct session *session);
 
 /* -- for requests -- */

@@ -10,7 +10,7 @@
 static long offset_s(void)
 {
     const char *text = getenv("SHIM_CLOCK");
-    return text ? atol(text) : 0;
+    return text ? strtol(text, NULL, 10) : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out)

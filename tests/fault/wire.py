@@ -42,9 +42,10 @@ def hello(role=CONTROL, session=NO_SESSION, stream=0, version=VERSION, magic=MAG
     return magic + struct.pack("<HHI", version, role, features) + session + struct.pack("<I", stream) + tail
 
 
-def hello_reply(status=OK, session=NO_SESSION, version=VERSION, magic=MAGIC, block=BLOCK, streams=64, tail=bytes(8)):
+def hello_reply(status=OK, session=NO_SESSION, version=VERSION, magic=MAGIC, block=BLOCK, streams=64, tail=bytes(8),
+                features=0):
     """The 48 bytes that answer."""
-    return magic + struct.pack("<HHI", version, status, 0) + session + struct.pack("<II", block, streams) + tail
+    return magic + struct.pack("<HHI", version, status, features) + session + struct.pack("<II", block, streams) + tail
 
 
 def frame(text, length=None, check=None):

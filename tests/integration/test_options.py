@@ -18,7 +18,7 @@ WRONG = {
     "unknown short option": ["-Z", "ls"],
     "too low a --bwlimit": ["--bwlimit", "0", "pull", "ns/m", "dst"],
     "--bwlimit without a number": ["--bwlimit", "fast", "pull", "ns/m", "dst"],
-    "later option --token-file": ["--token-file", "/dev/null", "ls"],
+    "--token-file that is none": ["--token-file", "/dev/null", "ls"],
     "-n 0": ["-n", "0", "pull", "ns/m", "dst"],
     "-n -1": ["-n", "-1", "pull", "ns/m", "dst"],
     "-n 65": ["-n", "65", "pull", "ns/m", "dst"],

@@ -43,7 +43,7 @@ compare docs/mstore.1 command \
     "$(printf '%s\n' "$client_help" | sed -n '/^commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')" \
     "$(sed -n 's/^\.It Cm \([a-z]*\).*/\1/p' docs/mstore.1)"
 compare docs/mstored.conf.5 setting \
-    "$(options_of_help "$server_help" | sed -n 's/^--//p' | grep -vxE 'config|version')" \
+    "$(options_of_help "$server_help" | sed -n 's/^--//p' | grep -vxE 'config|make-token|version')" \
     "$(sed -n '/^\.Sh DESCRIPTION/,/^Switches/s/^\.Cm \([a-z-]*\).*/\1/p' docs/mstored.conf.5 | sort -u)"
 
 exit "$found"

@@ -118,8 +118,9 @@ static void wrong_options_are_refused(void **state)
     refuse_line("--root r --timeout 1m", "option '--timeout': '1m' is not a whole number from 1 to 3600");
     refuse_line("--root r --log-level loud",
                 "option '--log-level': 'loud' is not one of error, warn, info or debug");
-    refuse_line("--root r --token-file f",
-                "unknown option '--token-file': 'mstored --help' lists the options");
+    refuse_line("--root r --token-file f --no-auth",
+                "--no-auth and --token-file contradict each other: leave one out");
+    refuse_line("--make-token rx", "option '--make-token': 'rx' is not one of rw or ro");
     refuse_line(
         "--root r --allow 10.0.0/8",
         "option '--allow': '10.0.0/8' is not ADDRESS[/BITS], for instance '10.0.0.0/8' or 'fd00::/8'");
@@ -143,8 +144,8 @@ static void open_addresses_need_no_auth(void **state)
         (void)snprintf(line, sizeof line, "--root r --listen localhost --listen %s", open[i]);
         (void)snprintf(
             text, sizeof text,
-            "will not listen on '%s' without authentication: add --no-auth to serve everyone who can "
-            "reach it, or listen on a loopback address",
+            "will not listen on '%s' without authentication: name tokens with --token-file FILE, or add "
+            "--no-auth to serve everyone who can reach it",
             open[i]);
         refuse_line(line, text);
         (void)snprintf(line, sizeof line, "--root r --no-auth --listen %s", open[i]);

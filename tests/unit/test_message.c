@@ -7,8 +7,13 @@
 #define HASH "00112233445566778899aabbccddeeff"
 
 /* One good text of each type, in the order of the enumeration, all optional fields given. */
+#define SECRET "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
 static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_ALIVE] = "{\"type\":\"alive\"}",
+    [MESSAGE_CHALLENGE] = "{\"type\":\"challenge\",\"nonce\":\"" SECRET "\"}",
+    [MESSAGE_PROVE] = "{\"type\":\"prove\",\"nonce\":\"" SECRET "\",\"proof\":\"" SECRET "\"}",
+    [MESSAGE_WELCOME] = "{\"type\":\"welcome\",\"proof\":\"" SECRET "\",\"write\":false}",
     [MESSAGE_LIST] = "{\"type\":\"list\"}",
     [MESSAGE_INFO] = "{\"type\":\"info\",\"model\":\"ns/m\"}",
     [MESSAGE_REMOVE] = "{\"type\":\"remove\",\"model\":\"ns/m\"}",
