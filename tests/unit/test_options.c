@@ -160,8 +160,7 @@ static void unknown_options_are_refused_with_the_nearest_name(void **state)
     refuse_line("pull -streams 4 a/b d", "unknown option '-streams': did you mean '--streams'?");
     refuse_line("pull -x a/b d", "unknown option '-x' in '-x': 'mstore --help' lists the options");
     refuse_line("pull -qx a/b d", "unknown option '-x' in '-qx': 'mstore --help' lists the options");
-    refuse_line("pull --token-file f a/b d",
-                "cannot open the token file 'f': No such file or directory");
+    refuse_line("pull --token-file f a/b d", "cannot open the token file 'f': No such file or directory");
     refuse_line("--=x ls", "unknown option '--': 'mstore --help' lists the options");
 }
 
