@@ -211,6 +211,22 @@ int socket_listen(const struct hostport *at, struct hostport *bound, struct erro
     return fd;
 }
 
+void socket_host(int fd, uint8_t host[SOCKET_HOST_SIZE])
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    memset(host, 0, SOCKET_HOST_SIZE);
+    if (getpeername(fd, (struct sockaddr *)&address, &length) < 0)
+        return;
+    if (address.ss_family == AF_INET) {
+        host[10] = host[11] = 0xff;
+        memcpy(host + 12, &((struct sockaddr_in *)&address)->sin_addr, 4);
+    } else if (address.ss_family == AF_INET6) {
+        const struct in6_addr *six = &((struct sockaddr_in6 *)&address)->sin6_addr;
+        memcpy(host, six, IN6_IS_ADDR_V4MAPPED(six) ? SOCKET_HOST_SIZE : SOCKET_HOST_SIZE / 2);
+    }
+}
+
 const char *socket_peer(int fd, char out[SOCKET_NAME_MAX])
 {
     struct sockaddr_storage address;

@@ -48,6 +48,11 @@ int socket_listen(const struct hostport *at, struct hostport *bound, struct erro
 /* "10.0.0.2:1234" of the peer; "?" if unknown. Returns `out`. */
 const char *socket_peer(int fd, char out[SOCKET_NAME_MAX]);
 
+/* Who the peer is, for counting: an IPv4 address as mapped into IPv6, of an IPv6 address the first 64 bits,
+ * for a host has the rest to choose from. All zero if that cannot be told. */
+#define SOCKET_HOST_SIZE 16
+void socket_host(int fd, uint8_t host[SOCKET_HOST_SIZE]);
+
 /* Waits until `fd` has one of `events` (poll(2)). 1 it has, 0 time-out or `cancel_fd` readable, -1 errno.
  * timeout_ms < 0: no limit. */
 int socket_wait(int fd, short events, int cancel_fd, int timeout_ms);

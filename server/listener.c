@@ -37,6 +37,7 @@ struct greeting {
     struct greeting *next;
     struct listener *listener;
     int fd;
+    uint8_t host[SOCKET_HOST_SIZE];
     uv_poll_t poll;
     uv_timer_t deadline;
     unsigned open_handles;
@@ -199,6 +200,7 @@ static struct greeting *greeting_begin(struct listener *listener, int fd)
         abort();
     g->listener = listener;
     g->fd = fd;
+    socket_host(fd, g->host);
     g->poll.data = g->deadline.data = g;
     if (uv_poll_init(&listener->server->loop, &g->poll, fd) != 0) {
         fdio_drop(&fd);
@@ -247,9 +249,20 @@ static void pause_door(struct door *door)
     (void)uv_timer_start(&door->pause, on_pause_over, ACCEPT_PAUSE_MS, 0);
 }
 
+/* One host alone cannot take all places. */
+static bool is_full(const struct listener *listener, int fd)
+{
+    uint8_t host[SOCKET_HOST_SIZE];
+    unsigned of_host = 0;
+    socket_host(fd, host);
+    for (const struct greeting *g = listener->greetings; g; g = g->next)
+        of_host += memcmp(g->host, host, sizeof host) == 0;
+    return listener->greeting_count >= SERVER_MAX_GREETINGS || of_host >= SERVER_MAX_GREETINGS_OF_HOST;
+}
+
 static void admit(struct listener *listener, int fd, const struct sockaddr *address)
 {
-    if (listener->greeting_count >= SERVER_MAX_GREETINGS) {
+    if (is_full(listener, fd)) {
         send_status(fd, HELLO_BUSY);
         fdio_drop(&fd);
     } else if (!config_is_allowed(listener->server->config, address)) {

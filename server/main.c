@@ -8,10 +8,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* Threads of libuv's pool: requests at work at a time (listing, preparing, flushing, verifying). They mostly
  * wait for disks. */
 #define POOL_THREADS "8"
+
+/* The usual soft limit of 1024 is for programs that use select(). */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -35,6 +46,7 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : 1;
     }
     log_open("mstored", config.log_level);
+    raise_descriptor_limit();
     (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     (void)setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
     int status = server_run(&config);

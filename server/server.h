@@ -12,9 +12,11 @@
 #include <uv.h>
 
 /* Control connections at a time; more are answered `busy`. */
-#define SERVER_MAX_SESSIONS 256
+#define SERVER_MAX_SESSIONS         256
+#define SERVER_MAX_SESSIONS_OF_HOST 128
 /* Connections that have not said hello yet. */
-#define SERVER_MAX_GREETINGS 1024
+#define SERVER_MAX_GREETINGS         1024
+#define SERVER_MAX_GREETINGS_OF_HOST 512
 
 struct session;
 struct listener;

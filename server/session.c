@@ -36,6 +36,7 @@ struct session {
     struct session *next;
     uint8_t id[SESSION_ID_SIZE];
     char peer[SOCKET_NAME_MAX];
+    uint8_t host[SOCKET_HOST_SIZE];
 
     uv_tcp_t tcp;
     uint8_t *input;
@@ -522,6 +523,15 @@ struct session *session_next(struct session *s)
 
 /* -- opening -- */
 
+/* One host alone cannot take all places. */
+static bool is_full(const struct server *server, const uint8_t host[SOCKET_HOST_SIZE])
+{
+    unsigned of_host = 0;
+    for (const struct session *s = server->sessions; s; s = s->next)
+        of_host += memcmp(s->host, host, SOCKET_HOST_SIZE) == 0;
+    return server->session_count >= SERVER_MAX_SESSIONS || of_host >= SERVER_MAX_SESSIONS_OF_HOST;
+}
+
 void session_open(struct server *server, int fd)
 {
     struct session *s = calloc(1, sizeof *s);
@@ -532,9 +542,10 @@ void session_open(struct server *server, int fd)
     handshake_random(s->id, sizeof s->id);
     admission_begin(&s->admission, &server->tokens, s->id);
     (void)socket_peer(fd, s->peer);
+    socket_host(fd, s->host);
+    bool full = is_full(server, s->host);
     socket_tune(fd, server->config->timeout_s);
-    if (reply(s, fd, server->session_count < SERVER_MAX_SESSIONS ? HELLO_OK : HELLO_BUSY) < 0 ||
-        server->session_count >= SERVER_MAX_SESSIONS || uv_tcp_init(&server->loop, &s->tcp) != 0) {
+    if (reply(s, fd, full ? HELLO_BUSY : HELLO_OK) < 0 || full || uv_tcp_init(&server->loop, &s->tcp) != 0) {
         fdio_drop(&fd);
         free(s);
         return;

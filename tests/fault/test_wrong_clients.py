@@ -135,6 +135,22 @@ def test_b55_silent_connections_hold_nobody_up(silent, stocked_client):
     assert stocked_client.ok("ls").seconds < 2
 
 
+def test_one_host_cannot_take_all_places(watched, stocked_client):
+    """Beyond 512 silent connections or 128 sessions of one address the next ones are told so; others get in."""
+    silent = [RawClient(watched.address, source="127.0.0.2") for _ in range(520)]
+    told = [struct.unpack("<H", peer.read(48)[10:12])[0] for peer in silent[512:]]
+    assert told == [wire.BUSY] * 8
+    assert stocked_client.ok("ls").seconds < 2
+    for peer in silent:
+        peer.close()
+    sessions = [RawClient(watched.address, source="127.0.0.3") for _ in range(130)]
+    statuses = [peer.greet()[0] for peer in sessions]
+    assert statuses == [wire.OK] * 128 + [wire.BUSY] * 2
+    stocked_client.ok("ls")
+    for peer in sessions:
+        peer.close()
+
+
 @pytest.mark.slow
 def test_b55_silent_connections_are_closed_after_10_s(silent):
     start = time.monotonic()

@@ -146,9 +146,9 @@ class Wire:
 class RawClient(Wire):
     """One connection to a daemon."""
 
-    def __init__(self, address, timeout=15):
+    def __init__(self, address, timeout=15, source=""):
         host, _, port = address.rpartition(":")
-        super().__init__(socket.create_connection((host.strip("[]"), int(port)), timeout=timeout))
+        super().__init__(socket.create_connection((host.strip("[]"), int(port)), timeout, (source, 0)))
 
     def greet(self, **how):
         """Sends a hello and returns (status, session, version, streams) of the reply."""
