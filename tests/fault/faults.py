@@ -8,8 +8,10 @@ The four invariants, checked after every fault:
 Nothing here knows pytest.
 """
 
+import fcntl
 import os
 import re
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -76,6 +78,16 @@ def assert_truth(result, equal, paths=()):
     assert result.err.strip(), f"I2: failed without a word: {result}"
     for path in paths:
         assert path in result.err, f"I2: '{path}' is not named: {result}"
+
+
+def is_unlocked(server, name):
+    """Whether no session holds the push lock of a model: what a client that is gone had asked for is done."""
+    path = server.root / ".mstore" / "lock" / name
+    if not path.exists():
+        return True
+    with open(path, "r+b") as file:
+        found = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 1, 0))
+    return struct.unpack("hhqqi", found)[0] == fcntl.F_UNLCK
 
 
 def temporaries(folder):

@@ -125,7 +125,8 @@ class Trial:
         faults.assert_truth(result, equal)
         assert result.status not in (2, 3, 5, 9, 130, 143), result
         if server.is_running:
-            assert self.client.run("ls", "--retries", "3").status == 0, "I3: it does not answer"
+            answers = [self.client.run("ls").status for _ in range(2)]  # the first may meet the fault itself
+            assert 0 in answers, "I3: it does not answer"
             server.wrap.update(preload=None, shim=None)
             server.stop()
         server.wrap.update(preload=None, shim=None)

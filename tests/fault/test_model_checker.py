@@ -80,6 +80,7 @@ class Checker:
         else:
             result = self.client.ok(*args)
         allowed = [wanted] if result.status == 0 else [self.expected[name], wanted]
+        wait_until(lambda: faults.is_unlocked(self.server, name), "the push has ended on the server, too")
         self.settle(name, allowed, result)
         self.unfinished[name] = result.status != 0
         return result
