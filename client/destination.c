@@ -117,6 +117,18 @@ int destination_staging_folder(const struct destination *d, struct error *err)
     return fd < 0 ? dst_error(err, "make the staging folder in", d->path) : fd;
 }
 
+int destination_could_hold(const struct destination *d, uint64_t bytes, struct error *err)
+{
+    struct statvfs fs;
+    char need[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+    if (fstatvfs(d->folder, &fs) < 0 || fs.f_blocks == 0 || fs.f_frsize == 0 ||
+        bytes / fs.f_frsize <= fs.f_blocks)
+        return 0;
+    return error_set(err, ERROR_NO_SPACE, "no space in '%s': %s are needed, all of its file system has %s",
+                     d->path, units_format_bytes(need, bytes),
+                     units_format_bytes(all, (uint64_t)fs.f_blocks * fs.f_frsize));
+}
+
 int destination_check(const struct destination *d, const struct listing *plan, uint64_t bytes,
                       struct error *err)
 {

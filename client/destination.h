@@ -30,6 +30,10 @@ int destination_peek(const char *path);
 int destination_staging_folder(const struct destination *destination, struct error *err);
 
 /* Looks before anything moves: enough space for `bytes`, and no folder of DST in the place of a file. */
+/* ERROR_NO_SPACE if the whole file system is smaller than `bytes`: looked at before memory is taken for so
+ * much. */
+int destination_could_hold(const struct destination *destination, uint64_t bytes, struct error *err);
+
 int destination_check(const struct destination *destination, const struct listing *plan, uint64_t bytes,
                       struct error *err);
 

@@ -136,6 +136,8 @@ static int stage(struct pull *p, struct error *err)
             return -1;
         p->is_open = true;
     }
+    if (destination_could_hold(&p->destination, listing_bytes(&p->plan), err) < 0)
+        return -1;
     if (run_work(p, inspect, err) < 0 || match_left(p, err) < 0)
         return -1;
     int folder = destination_staging_folder(&p->destination, err);
@@ -168,7 +170,7 @@ static void count_first(struct pull *p)
     p->report.files.sent = p->plan.count;
     p->report.bytes.total = p->selected_bytes;
     p->report.bytes.skipped = p->skipped_bytes;
-    p->report.bytes.resumed = work_bytes_skipped(p->work);
+    p->report.bytes.resumed = p->work ? work_bytes_skipped(p->work) : 0;
 }
 
 /* -- moving -- */
@@ -270,9 +272,8 @@ static int fetch(struct pull *p, struct error *err)
 
 static int dry_run(struct pull *p)
 {
-    prepare_work(p);
     count_first(p);
-    p->report.bytes.sent = work_bytes_left(p->work);
+    p->report.bytes.sent = listing_bytes(&p->plan);
     for (size_t i = 0; i < p->plan.count; i++)
         report_move(&p->report, p->plan.files[i].path, p->plan.files[i].size);
     return 0;

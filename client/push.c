@@ -65,15 +65,6 @@ static bool take_offer(struct journal_state *offers, const struct message *messa
     return true;
 }
 
-static bool take_files(struct listing *listing, const struct message *message)
-{
-    if (listing->count + message->u.files.count > LIMIT_FILES)
-        return false;
-    for (size_t i = 0; i < message->u.files.count; i++)
-        listing_add(listing, &message->u.files.files[i]);
-    return true;
-}
-
 /* Reads `files …, listed, staged …, end`. */
 static int read_stored(struct push *p, struct error *err)
 {
@@ -84,7 +75,7 @@ static int read_stored(struct push *p, struct error *err)
         if (control_next(&p->control, &message, err) < 0)
             return -1;
         if (message.type == MESSAGE_FILES && !listed)
-            good = take_files(&p->stored, &message);
+            good = listing_add_batch(&p->stored, &message.u.files);
         else if (message.type == MESSAGE_LISTED && !listed)
             listed = true;
         else if (message.type == MESSAGE_STAGED && listed)

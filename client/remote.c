@@ -24,11 +24,8 @@ int remote_read_listing(struct control *control, struct listing *listing, struct
             return -1;
         enum message_type type = message.type;
         bool good = type == MESSAGE_READY;
-        if (type == MESSAGE_FILES && listing->count + message.u.files.count <= LIMIT_FILES) {
-            good = true;
-            for (size_t i = 0; i < message.u.files.count; i++)
-                listing_add(listing, &message.u.files.files[i]);
-        }
+        if (type == MESSAGE_FILES)
+            good = listing_add_batch(listing, &message.u.files);
         if (!good)
             (void)control_unexpected(&message, err);
         message_release(&message);

@@ -66,7 +66,7 @@ static void fail(struct scanning *s, const struct walk_entry *entry, const char 
     s->report->unreadable_bytes += entry->kind == WALK_FILE ? (uint64_t)entry->st.st_size : 0;
 }
 
-static void add_file(struct scanning *s, const struct walk_entry *entry)
+static enum walk_step add_file(struct scanning *s, const struct walk_entry *entry, struct error *err)
 {
     struct file_entry file = {.path = (char *)entry->path,
                               .size = (uint64_t)entry->st.st_size,
@@ -75,19 +75,27 @@ static void add_file(struct scanning *s, const struct walk_entry *entry)
                               .source = source_number(&entry->st)};
     struct error error;
     if (!select_is_in(s->options, entry->path))
-        return;
+        return WALK_ON;
     if (!name_is_path(entry->path)) {
         error_set(&error, ERROR_FILE, "the name is too long or not allowed in a model: '%s'", entry->path);
         report_fail(s->report, entry->path, &error);
         s->report->files.failed++;
-        return;
+        return WALK_ON;
     }
     if (faccessat(s->scan->folder, entry->path, R_OK, AT_EACCESS) < 0) {
         fail(s, entry, "cannot read", errno);
-        return;
+        return WALK_ON;
     }
     warn_of_pointer(s, entry);
+    if (s->scan->listing.count == LIMIT_FILES ||
+        s->scan->listing.path_bytes + strlen(file.path) > LIMIT_PATHS) {
+        error_set(err, ERROR_FAILED,
+                  "a model has at most %llu files, with %zu MB of paths; the source has more",
+                  (unsigned long long)LIMIT_FILES, LIMIT_PATHS >> 20);
+        return WALK_STOP;
+    }
     listing_add(&s->scan->listing, &file);
+    return WALK_ON;
 }
 
 static enum walk_step take_entry(void *context, const struct walk_entry *entry, struct error *err)
@@ -104,8 +112,7 @@ static enum walk_step take_entry(void *context, const struct walk_entry *entry, 
         s->unfinished = strdup(entry->path);
     switch (entry->kind) {
     case WALK_FILE:
-        add_file(s, entry);
-        break;
+        return add_file(s, entry, err);
     case WALK_FOLDER:
         break;
     case WALK_LINK:
@@ -174,8 +181,7 @@ static int scan_file(struct scan *scan, const char *source, const struct options
     struct scanning s = {scan, options, report, NULL};
     if (fstatat(scan->folder, name, &entry.st, 0) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot read '%s'", source);
-    add_file(&s, &entry);
-    return 0;
+    return add_file(&s, &entry, err) == WALK_STOP ? -1 : 0;
 }
 
 static int open_parent(const char *source)

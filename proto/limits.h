@@ -23,7 +23,8 @@
 #define LIMIT_BATCH_FILES  4096                /* entries of one `files` message */
 #define LIMIT_BATCH_BYTES  ((size_t)256 << 10) /* where a sender starts the next batch */
 #define LIMIT_BATCH_HASHES 8192
-#define LIMIT_FILES        ((uint64_t)4 << 20)       /* files of one model */
+#define LIMIT_FILES        ((uint64_t)1 << 18) /* files of one model */
+#define LIMIT_PATHS        ((size_t)32 << 20)  /* bytes of all its paths: a listing takes 70 MB at most */
 #define LIMIT_SIZE         (((uint64_t)1 << 53) - 1) /* whole numbers that JSON carries exactly */
 #define LIMIT_STREAMS      64
 

@@ -20,7 +20,17 @@ struct file_entry *listing_add(struct listing *listing, const struct file_entry 
     added->path = strdup(entry->path);
     if (!added->path)
         abort();
+    listing->path_bytes += strlen(added->path);
     return added;
+}
+
+bool listing_add_batch(struct listing *listing, const struct listing *batch)
+{
+    if (listing->count + batch->count > LIMIT_FILES || listing->path_bytes + batch->path_bytes > LIMIT_PATHS)
+        return false;
+    for (size_t i = 0; i < batch->count; i++)
+        listing_add(listing, &batch->files[i]);
+    return true;
 }
 
 void listing_release(struct listing *listing)
@@ -35,7 +45,7 @@ uint64_t listing_bytes(const struct listing *listing)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < listing->count; i++)
-        bytes += listing->files[i].size;
+        bytes = listing->files[i].size > UINT64_MAX - bytes ? UINT64_MAX : bytes + listing->files[i].size;
     return bytes;
 }
 

@@ -29,14 +29,19 @@ struct file_entry {
 struct listing {
     struct file_entry *files;
     size_t count, capacity;
+    size_t path_bytes; /* of all paths */
 };
 
 /* Appends a copy of `entry` with a copy of its path; out of memory ends the program. Returns it, valid until
  * the next add. */
 struct file_entry *listing_add(struct listing *listing, const struct file_entry *entry);
 
+/* Appends a batch, or nothing and returns false if that would be more than LIMIT_FILES or LIMIT_PATHS. */
+bool listing_add_batch(struct listing *listing, const struct listing *batch);
+
 void listing_release(struct listing *listing);
 
+/* Of all files; UINT64_MAX if that is more. */
 uint64_t listing_bytes(const struct listing *listing);
 
 /* How many files from number `at` on make one `files` message. */

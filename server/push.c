@@ -293,12 +293,26 @@ static int check_space(struct push *p)
                      p->id, units_format_bytes(need, missing), units_format_bytes(have, available));
 }
 
+/* Looked at before memory is taken for a plan that no disk here could hold. */
+static int check_size(struct push *p)
+{
+    struct statvfs fs;
+    char need[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+    uint64_t bytes = listing_bytes(&p->plan);
+    if (fstatvfs(p->folder, &fs) < 0 || fs.f_blocks == 0 || fs.f_frsize == 0 ||
+        bytes / fs.f_frsize <= fs.f_blocks)
+        return 0;
+    return error_set(&p->error, ERROR_NO_SPACE, "no space on the server: '%s' has %s, all of its disk %s",
+                     p->id, units_format_bytes(need, bytes),
+                     units_format_bytes(all, (uint64_t)fs.f_blocks * fs.f_frsize));
+}
+
 static void prepare_run(void *request)
 {
     struct push *p = request;
     struct staging_options options = {.io = p->config->io, .keep_cached = false};
     struct manifest_summary summary = {.mtime = time(NULL)};
-    if (check_plan(p) < 0)
+    if (check_plan(p) < 0 || check_size(p) < 0)
         return;
     summary.files = p->plan.count + p->missing_files;
     summary.bytes = listing_bytes(&p->plan) + p->missing_bytes;
@@ -424,12 +438,10 @@ static int take_files(struct push *p, const struct message *message)
     const struct listing *batch = &message->u.files;
     if (!p->has_plan || p->plan.count + batch->count > p->planned_files)
         return -1;
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++)
         if (batch->files[i].from == FROM_NONE)
             return -1;
-        listing_add(&p->plan, &batch->files[i]);
-    }
-    return 0;
+    return listing_add_batch(&p->plan, batch) ? 0 : -1;
 }
 
 static int take_go(struct push *p)

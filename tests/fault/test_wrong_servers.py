@@ -1,15 +1,18 @@
 """Servers that break the rules of docs/protocol.md, against the client (kinds K and L)."""
 
 import http.server
+import re
+import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 import models
 import wire
-from harness import MIB, SANITIZER
+from harness import MIB, SANITIZER, wait_until
 from wire import BLOCK, CONTROL, FakeServer, ServedModel, accept_hello, block, entry, frame, header
 
 pytestmark = pytest.mark.sanitize
@@ -406,6 +409,62 @@ def test_acknowledgements_that_count_too_much(fake, make_client, small_model):
         conn.read(1 << 30)
     result = make_client(fake(script).address).run("push", small_model, "ns/m", "--timeout", PATIENCE, "--retries", "0")
     assert result.status in (1, 6), result
+
+
+def watch_peak(running, peaks):
+    """Notes the most memory that a client has had; false when it has ended."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{running.process.pid}/status").read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return False
+    if found:
+        peaks.append(int(found[1]) * 1024)
+    return found is not None and running.is_running
+
+
+def flood(message):
+    """A script that answers any request with the same message for ever."""
+    def script(conn, _):
+        accept_hello(conn)
+        conn.message()
+        text = frame(message)
+        while True:
+            conn.send(text)
+    return script
+
+
+FLOODS = {
+    "files": {"type": "files", "files": [entry(f"{n:04}" + "/x" * 60 + "y" * 130, 1, from_=None) for n in range(800)]},
+    "huge files": {"type": "files", "files": [entry("a", (1 << 53) - 1, from_=None)]},
+    "models": {"type": "model", "name": "ns/m", "bytes": 1, "files": 1, "mtime": 1, "nsec": 0, "state": "complete",
+               "present": 1, "warnings": 0},
+    "progress": {"type": "progress", "bytes": 1, "total": 2},
+    "alive": {"type": "alive"},
+}
+
+
+@pytest.mark.skipif(bool(SANITIZER), reason="a sanitizer takes memory of its own")
+@pytest.mark.parametrize("what", FLOODS)
+@pytest.mark.parametrize("args", [["pull", "ns/m", "dst"], ["push", "src", "ns/m"], ["info", "ns/m"]], ids=lambda a: a[0])
+def test_b63_a_flood_takes_no_memory(fake, make_client, small_model, work, what, args):
+    """Whatever a server sends without end, the client stays under 100 MB."""
+    args = [str(small_model) if a == "src" else str(work / "dst") if a == "dst" else a for a in args]
+    address = fake(flood(FLOODS[what])).address
+    running = make_client(address).start(*args, "--timeout", PATIENCE, "--retries", "0")
+    peaks, end = [0], time.monotonic() + 3
+    wait_until(lambda: time.monotonic() > end or not watch_peak(running, peaks), "3 s of the flood")
+    running.signal(signal.SIGTERM)
+    assert running.wait(20).status != 0
+    assert 0 < max(peaks) < 100 * 10**6
+
+
+@pytest.mark.parametrize("args", [["pull", "ns/m"], ["pull", "--dry-run", "ns/m"]], ids=lambda a: a[1])
+def test_a_listing_of_huge_files_takes_no_memory(fake, make_client, work, dst, args):
+    """2^53 bytes are 2^30 blocks: what no disk can hold is said before memory is taken for it."""
+    served = ServedModel({}, listing=[entry(f"f{n}", (1 << 53) - 1, from_=None) for n in range(3)])
+    result = make_client(fake(served).address).run(*args, dst, "--timeout", PATIENCE, "--retries", "0",
+                                                   limits={"as": 400 * MIB})
+    assert result.status == (0 if "--dry-run" in args else 8), result
 
 
 def test_client_leaves_no_connection_open(fake, make_client, dst):

@@ -116,9 +116,45 @@ static void words_for_where_bytes_come_from(void **state)
         assert_int_equal(file_from_parse(unknown[i]), FROM_NONE);
 }
 
+static void a_batch_beyond_the_limits_is_not_added(void **state)
+{
+    (void)state;
+    static char longest[LIMIT_PATH + 1];
+    struct listing listing = {0}, batch = {0}, one = {0};
+    memset(longest, 'x', LIMIT_PATH);
+    for (int i = 0; i < 4096; i++)
+        listing_add(&batch, &(struct file_entry){.path = longest});
+    listing_add(&one, &(struct file_entry){.path = (char *)"a"});
+    assert_int_equal(batch.path_bytes, 4096 * LIMIT_PATH);
+    assert_true(listing_add_batch(&listing, &batch));
+    assert_true(listing_add_batch(&listing, &batch));
+    assert_false(listing_add_batch(&listing, &batch));
+    assert_int_equal(listing.count, 2 * 4096);
+    listing_release(&listing);
+    while (listing.count < LIMIT_FILES)
+        listing_add(&listing, &one.files[0]);
+    assert_false(listing_add_batch(&listing, &one));
+    assert_int_equal(listing.count, LIMIT_FILES);
+    listing_release(&listing);
+    listing_release(&batch);
+    listing_release(&one);
+}
+
+static void the_sum_of_sizes_does_not_wrap(void **state)
+{
+    (void)state;
+    struct listing listing = {0};
+    for (int i = 0; i < 3000; i++)
+        listing_add(&listing, &(struct file_entry){.path = (char *)"a", .size = LIMIT_SIZE});
+    assert_int_equal(listing_bytes(&listing), UINT64_MAX);
+    listing_release(&listing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_beyond_the_limits_is_not_added),
+        cmocka_unit_test(the_sum_of_sizes_does_not_wrap),
         cmocka_unit_test(every_path_is_found_under_its_number),
         cmocka_unit_test(clashes_are_named_and_neighbours_are_none),
         cmocka_unit_test(an_empty_listing_has_an_index),
