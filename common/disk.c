@@ -4,9 +4,11 @@
 #include "common/fdio.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 /* POSIX_FADV_WILLNEED reads no more at a time than the larger of read-ahead and the device's optimal request,
  * and drops the rest (mm/readahead.c, force_page_cache_ra): a piece that is less than most devices' 1280 KB.
@@ -32,6 +34,12 @@ bool disk_is_rotational(int fd)
         return false;
     int flag = read_flag(st.st_dev, "");
     return (flag >= 0 ? flag : read_flag(st.st_dev, "../")) == 1;
+}
+
+bool disk_is_memory(int fd)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
 void disk_init(struct disk *disk, int fd)

@@ -20,6 +20,9 @@ struct disk {
  * False where that is not known: file systems of several disks or of none, networks. */
 bool disk_is_rotational(int fd);
 
+/* Whether an open file or folder lies in memory (tmpfs, ramfs): there is nothing below the page cache. */
+bool disk_is_memory(int fd);
+
 void disk_init(struct disk *disk, int fd);
 void disk_release(struct disk *disk);
 

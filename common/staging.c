@@ -2,6 +2,7 @@
  * claims. Which thread finishes a file is decided under the lock; the work on it is done outside. */
 #include "common/staging.h"
 
+#include "common/disk.h"
 #include "common/fdio.h"
 #include "common/partfile.h"
 #include "common/path.h"
@@ -33,6 +34,7 @@ struct staging {
     int folder, tree;
     const struct listing *plan;
     struct staging_options options;
+    bool in_memory; /* writing around the page cache is no gain */
     struct staged_file *files;
     uint8_t *received, *hashes; /* of all blocks */
     struct recorder *recorder;
@@ -160,6 +162,7 @@ int staging_create(struct staging **out, int folder, const struct listing *plan,
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->tree = path_make_dir(folder, STAGING_TREE);
+    s->in_memory = disk_is_memory(s->tree);
     int result = s->tree < 0 ? error_set_sys(err, ERROR_FAILED, errno, "cannot make the staging folder") : 0;
     if (result == 0 && (adopt_staged(s, state, err) < 0 || sweep(s, err) < 0 || complete_adopted(s, err) < 0))
         result = -1;
@@ -294,8 +297,8 @@ static void oust_holder(struct staging *s, uint32_t file, uint64_t block)
 
 static bool wants_direct(const struct staging *s, uint64_t size)
 {
-    return s->options.io == IO_DIRECT ||
-           (s->options.io == IO_AUTO && size >= STAGING_DIRECT_MIN && !s->options.keep_cached);
+    return s->options.io == IO_DIRECT || (s->options.io == IO_AUTO && size >= STAGING_DIRECT_MIN &&
+                                          !s->options.keep_cached && !s->in_memory);
 }
 
 bool staging_is_direct(const struct staging *s, uint32_t file)

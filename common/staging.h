@@ -31,8 +31,8 @@
 
 #define STAGING_TREE "tree"
 
-/* A file of this size or more is written with O_DIRECT in mode `auto`: smaller ones fit the disk's own cache
- * anyway. */
+/* A file of this size or more is written with O_DIRECT in mode `auto`, unless it lies in memory: smaller ones
+ * fit the disk's own cache anyway. */
 #define STAGING_DIRECT_MIN ((uint64_t)64 << 20)
 
 /* How far writing runs ahead of writeback before it waits: two windows of 32 MB, in blocks (design: measured

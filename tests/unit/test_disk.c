@@ -71,6 +71,18 @@ static void what_is_on_no_disk_does_not_rotate(void **state)
     assert_false(disk_is_rotational(fd));
     close(fd);
     assert_false(disk_is_rotational(-1));
+    assert_false(disk_is_memory(-1));
+}
+
+static void a_file_system_in_memory_is_known(void **state)
+{
+    (void)state;
+    int shm = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        proc = open("/proc", O_RDONLY | O_CLOEXEC);
+    assert_true(shm < 0 || disk_is_memory(shm)); /* where there is none, there is nothing to see */
+    assert_false(disk_is_memory(proc));
+    close(shm);
+    close(proc);
 }
 
 int main(void)
@@ -79,6 +91,7 @@ int main(void)
         scratch_test(a_run_is_there_when_its_turn_is_over),
         scratch_test(a_disk_that_does_not_rotate_is_left_alone),
         cmocka_unit_test(what_is_on_no_disk_does_not_rotate),
+        cmocka_unit_test(a_file_system_in_memory_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
