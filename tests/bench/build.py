@@ -1,0 +1,30 @@
+"""The programs under test: where they are, and how they are built when they are not there yet."""
+
+import subprocess
+from pathlib import Path
+
+import processes
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+def ensure(folder):
+    """Builds the release preset unless both programs are in `folder`."""
+    if all((folder / name).exists() for name in ("mstore", "mstored")):
+        return
+    if folder.resolve() != REPO / "build" / "release":
+        raise processes.Failed(f"no mstore and mstored in '{folder}'")
+    for words in (["sh", "tests/setup.sh"], ["cmake", "--preset", "release"], ["cmake", "--build", "build/release"]):
+        print("bench:", " ".join(words), flush=True)
+        done = subprocess.run(words, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode != 0:
+            raise processes.Failed(f"{' '.join(words)} failed:\n{done.stdout.decode(errors='replace')[-2000:]}")
+
+
+def commit():
+    """The commit that the sources stand at, with a + when they have been changed; "" outside of git."""
+    def git(*words):
+        done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=REPO, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return done.stdout.decode().strip()
+    return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
