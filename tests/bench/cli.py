@@ -69,7 +69,7 @@ def parser():
     add("scenario", nargs="?", choices=SCENARIOS, default="compare", metavar="SCENARIO", help="see below (compare)")
     add("--scenario", dest="scenario_option", choices=SCENARIOS, metavar="SCENARIO", help="the same as an option")
     add("--quick", action="store_true", help="less data, fewer rounds and combinations: under 10 minutes")
-    add("--rounds", type=number, metavar="N", help="timed rounds (5; quick: 3)")
+    add("--rounds", type=number, metavar="N", help="timed rounds (5; quick: 2)")
     add("--size", type=size, metavar="SIZE", help="bytes of the workloads single and model (4G; quick: 512M)")
     add("--files", type=number, metavar="N", help="files of the workload small (5000; quick: 1000)")
     add("--peers", type=choice_of(*PEERS), metavar="LIST", help=f"which of {', '.join(PEERS)} (all)")
@@ -93,7 +93,7 @@ def options_from(words):
     """The options with the defaults that depend on --quick."""
     options = parser().parse_args(words)
     options.scenario = options.scenario_option or options.scenario
-    options.rounds = options.rounds or (3 if options.quick else 5)
+    options.rounds = options.rounds or (2 if options.quick else 5)
     options.size = options.size or (512 * 10**6 if options.quick else 4 * 10**9)
     options.files = options.files or (1000 if options.quick else 5000)
     return options

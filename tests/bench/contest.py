@@ -12,8 +12,6 @@ from peers.base import Job
 from runner import Runner
 
 
-SLOW_S = 60  # a peer that takes longer for one run
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -36,7 +34,7 @@ def job_of(servers, content, direction, scratch):
 
 
 def hold(bench, servers, cell, content, peers, job=None):
-    """Holds the rounds of a cell; its rows, the first of them the base of the ratios. A job of one's own may be given."""
+    """Holds the rounds of a cell; its rows, the first of them the base of the ratios. The job may be given."""
     client = sides.make_group("client")
     job = job or job_of(servers, content, cell.direction, bench.scratch)
     sync = servers.place.sync_words() if servers.place.is_disk else None
@@ -67,6 +65,9 @@ def hold_all(bench, servers, cells, peers):
         if any(cell.direction == "pull" for cell in cells):
             peers[0].prepare(servers, source, source.path)
         for cell in (cell for cell in cells if cell.work == work):
+            if bench.is_late:
+                bench.report.note(f"left out to be quick: {' '.join(asdict(cell).values())}")
+                continue
             rows[cell] = hold(bench, servers, cell, source, [peer for peer in peers if _takes_part(peer, cell)])
         shutil.rmtree(source.path)
     return rows
@@ -83,13 +84,13 @@ def _warmed_up(bench, runner, job, peers):
     able, slow = [], set()
     for peer in peers:
         try:
-            if runner.run(peer, job)["seconds"] > SLOW_S:
+            if runner.run(peer, job)["seconds"] > bench.slow_s:
                 slow.add(peer)
             able.append(peer)
         except processes.Failed as why:
             bench.report.note(f"{peer.name} is left out: {why}")
     if slow:
-        bench.report.note(f"slower than {SLOW_S} s, so run in the first round only: "
+        bench.report.note(f"slower than {bench.slow_s} s, so run in the first round only: "
                           + ", ".join(peer.name for peer in able if peer in slow))
     return able, slow
 
@@ -129,5 +130,6 @@ def columns(base, with_files):
             report.column("noise", "noise", ".0%"), *files,
             report.column("server s/GB", "server_s_per_gb", ".3f"),
             report.column("client s/GB", "client_s_per_gb", ".3f"),
-            report.column("server MB", "server_peak", ".1f", 1e6), report.column("client MB", "client_peak", ".1f", 1e6),
+            report.column("server MB", "server_peak", ".1f", 1e6),
+            report.column("client MB", "client_peak", ".1f", 1e6),
             report.column(f"{base} is x", "base_ratio", ".2f")]

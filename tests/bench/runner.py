@@ -10,6 +10,7 @@ import processes
 import sides
 
 TIMEOUT_S = 1800
+PROGRAMS = 128 << 20  # memory that the programs of both sides take for themselves
 SETTLE_S = 0.05  # what a server still does when its client has gone counts as well
 
 
@@ -34,7 +35,7 @@ class Runner:
         cached = self._source_made_ready(job)
         if self.sync:
             job.place.settle()
-        firsttouch.touch(job.size)
+        firsttouch.touch(job.size + PROGRAMS)
         before = self._cpu(command)
         with sides.PeakWatch(client=[self.client], server=command.groups) as peaks:
             seconds = self._timed(peer, job, command)

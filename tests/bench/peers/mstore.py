@@ -101,7 +101,8 @@ class Mstore(Peer):
         if job.is_push and job.destination.exists():
             self.ask(servers, "rm", "-y", job.served)
             trash = job.place.root / ".mstore" / "trash"
-            processes.wait_until(lambda: not any(names for _, _, names in os.walk(trash)), "the trash is empty", TRASH_S)
+            processes.wait_until(lambda: not any(names for _, _, names in os.walk(trash)), "the trash is empty",
+                                 TRASH_S)
         else:
             super().clear(servers, job)
 

@@ -18,9 +18,10 @@ class RcloneSftp(Peer):
         sshd = servers.get(Sshd)
         remote = f":sftp:{job.place.root / job.served}"
         places = [job.source, remote] if job.is_push else [remote, job.destination]
-        return Command(["rclone", "copy", "-q", "--config", "/dev/null", "--sftp-disable-hashcheck", "--sftp-host", sshd.net.address,
-                        "--sftp-port", sshd.port, "--sftp-user", sshd.user, "--sftp-key-file",
-                        sshd.folder / "client_key", "--sftp-known-hosts-file", sshd.folder / "known_hosts", *places],
+        return Command(["rclone", "copy", "-q", "--config", "/dev/null", "--sftp-disable-hashcheck",
+                        "--sftp-host", sshd.net.address, "--sftp-port", sshd.port, "--sftp-user", sshd.user,
+                        "--sftp-key-file", sshd.folder / "client_key",
+                        "--sftp-known-hosts-file", sshd.folder / "known_hosts", *places],
                        [sshd.group])
 
 

@@ -1,5 +1,6 @@
 """sshd with a configuration, keys and port of its own, and scp."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -15,12 +16,14 @@ class Sshd(Server):
     """Takes one key and nothing else; ciphers and the rest as they come. The shell finds no settings of the user's."""
 
     name = "sshd"
+    made = False  # whether SEPARATION is of our making
 
     def words(self):
         for key in ("host_key", "client_key"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key], check=True)
         os.replace(self.folder / "client_key.pub", self.folder / "authorized_keys")
         if os.geteuid() == 0:
+            self.made = not SEPARATION.exists()
             SEPARATION.mkdir(mode=0o755, exist_ok=True)  # sshd wants it; Debian's unit makes it at boot
         (self.folder / "sshd_config").write_text(f"""\
 ListenAddress {self.net.address}:{self.port}
@@ -47,6 +50,12 @@ Host store
   BatchMode yes
 """, encoding="utf-8")
         return [packages.program("sshd"), "-D", "-e", "-f", self.folder / "sshd_config"]
+
+    def stop(self):
+        super().stop()
+        if self.made:
+            with contextlib.suppress(OSError):
+                SEPARATION.rmdir()
 
     @property
     def client_config(self):

@@ -66,7 +66,8 @@ class Curl(Peer):
         server, todo = servers.get(Nginx), job.scratch / "curl.txt"
         with open(todo, "w", encoding="utf-8") as out:
             for name in _names(job):
-                local = f'upload-file = "{job.source / name}"' if job.is_push else f'output = "{job.destination / name}"'
+                local = (f'upload-file = "{job.source / name}"' if job.is_push
+                         else f'output = "{job.destination / name}"')
                 out.write(f'url = "{server.url(job.served / name)}"\n{local}\n')
         words = ["curl", "-q", "-s", "-S", "-f", "--create-dirs", "-K", todo]
         if job.files > 1:

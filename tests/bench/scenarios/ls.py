@@ -71,7 +71,8 @@ def _turns(bench, servers, mstore):
     used = (group_of_server.cpu_seconds() - before) / len(times["ls"])
     return {"ls_ms": stats.middle(list(times["ls"].values())) * 1e3, "server_cpu_ms": used * 1e3,
             "find_ms": stats.middle(list(times["find"].values())) * 1e3,
-            "ratio": stats.paired(times["ls"], times["find"]), "noise": stats.spread(list(times["ls"].values()))["noise"]}
+            "ratio": stats.paired(times["ls"], times["find"]),
+            "noise": stats.spread(list(times["ls"].values()))["noise"]}
 
 
 def _timed(servers, group, words):
