@@ -12,7 +12,6 @@ from peers.base import Job
 from runner import Runner
 
 
-
 @dataclass(frozen=True)
 class Cell:
     """One table."""
@@ -39,19 +38,13 @@ def hold(bench, servers, cell, content, peers, job=None):
     job = job or job_of(servers, content, cell.direction, bench.scratch)
     sync = servers.place.sync_words() if servers.place.is_disk else None
     runner = Runner(servers, client, cell.cache, sync)
-    records = []
     try:
         able, slow = _warmed_up(bench, runner, job, peers)
-        for number in range(bench.options.rounds):
-            shift = number % max(1, len(able))
-            for peer in able[shift:] + able[:shift]:
-                if number > 0 and peer in slow:
-                    continue
-                records.append(dict(runner.run(peer, job), round=number))
-                bench.report.line("run", **asdict(cell), **records[-1])
+        records = _rounds(bench, runner, job, cell, able, slow)
     finally:
         client.close()
-    rows = [_row(peer, able[0], records) for peer in able]
+    names = list(dict.fromkeys(peer.name for peer in able if _rates(peer.name, records)))
+    rows = [_row(name, names[0], records) for name in names]
     _show(bench, cell, content, records, rows)
     return rows
 
@@ -95,14 +88,31 @@ def _warmed_up(bench, runner, job, peers):
     return able, slow
 
 
-def _rates(peer, records):
-    return {record["round"]: record["bytes"] / record["seconds"] for record in records if record["peer"] == peer.name}
+def _rounds(bench, runner, job, cell, able, slow):
+    """The records of all rounds. Who fails in one is left out of the others, but its records stay."""
+    records, out = [], set()
+    for number in range(bench.options.rounds):
+        shift = number % max(1, len(able))
+        for peer in able[shift:] + able[:shift]:
+            if peer in out or (number > 0 and peer in slow):
+                continue
+            try:
+                records.append(dict(runner.run(peer, job), round=number))
+                bench.report.line("run", **asdict(cell), **records[-1])
+            except processes.Failed as why:
+                out.add(peer)
+                bench.report.note(f"{peer.name} failed in round {number + 1}: {why}")
+    return records
 
 
-def _row(peer, base, records):
-    own = [record for record in records if record["peer"] == peer.name]
-    rates = _rates(peer, records)
-    row = {"peer": peer.name, "rates": [round(rate) for rate in rates.values()], **stats.spread(list(rates.values())),
+def _rates(name, records):
+    return {record["round"]: record["bytes"] / record["seconds"] for record in records if record["peer"] == name}
+
+
+def _row(name, base, records):
+    own = [record for record in records if record["peer"] == name]
+    rates = _rates(name, records)
+    row = {"peer": name, "rates": [round(rate) for rate in rates.values()], **stats.spread(list(rates.values())),
            "files_per_second": stats.middle([record["files"] / record["seconds"] for record in own]),
            "base_ratio": stats.paired(_rates(base, records), rates)}
     for side in ("server", "client"):

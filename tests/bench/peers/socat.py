@@ -25,9 +25,10 @@ class Listener(Server):
 
     def wait(self):
         """Until it has ended by itself."""
-        status = processes.wait(self.process, 3600).status
-        if status != 0:
-            raise processes.Failed(f"socat's server ended with {status}: {processes.tail(self.log)}")
+        ended = processes.wait(self.process, 3600)
+        self.group.ended(self.process.pid, ended.cpu_seconds)
+        if ended.status != 0:
+            raise processes.Failed(f"socat's server ended with {ended.status}: {processes.tail(self.log)}")
 
 
 class Socat(Peer):

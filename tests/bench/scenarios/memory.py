@@ -26,7 +26,7 @@ def run(bench):
         with bench.setting("loopback", "memory") as servers:  # a fresh daemon for each
             rows += _both_ways(bench, servers, made)
     bench.report.table("Peak memory, memory file system, loopback", [
-        ("work", lambda row: row["work"]), report.column("files", "files", ",d"), report.column("bytes", "bytes", ",d"),
+        ("work", lambda row: row["work"]), report.column("files", "files", ",.0f"), report.column("bytes", "bytes", ",.0f"),
         ("", lambda row: row["direction"]), report.column("server MB", "server_peak", ".1f", 1e6),
         report.column("client MB", "client_peak", ".1f", 1e6), report.column("s", "seconds", ".2f")], rows)
     targets.show(bench.report, [_target(row, side) for row in rows for side in ("server", "client")])
