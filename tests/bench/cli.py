@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import sys
+import time
 from pathlib import Path
 
 import bench
@@ -101,15 +102,16 @@ def options_from(words):
 
 def main(words):
     """Runs what the words ask for; the exit status."""
-    options = options_from(words)
+    options, began = options_from(words), time.monotonic()
     wanted = [name for name in SCENARIOS if name != "all"] if options.scenario == "all" else [options.scenario]
     try:
         if options.install:
             packages.install()
         build.ensure(options.build)
         for name in wanted:
-            with bench.Bench(options, name) as run:
+            with bench.Bench(options, name, began) as run:
                 importlib.import_module(f"scenarios.{name}").run(run)
+            began = time.monotonic()
     except KeyboardInterrupt:
         print("bench: interrupted", file=sys.stderr)
         return 130

@@ -61,7 +61,8 @@ def hold_all(bench, servers, cells, peers):
             if bench.is_late:
                 bench.report.note(f"left out to be quick: {' '.join(asdict(cell).values())}")
                 continue
-            rows[cell] = hold(bench, servers, cell, source, [peer for peer in peers if _takes_part(peer, cell)])
+            with bench.one_table():
+                rows[cell] = hold(bench, servers, cell, source, [peer for peer in peers if _takes_part(peer, cell)])
         shutil.rmtree(source.path)
     return rows
 
