@@ -4,7 +4,12 @@
 #ifndef SERVER_NOTIFY_H
 #define SERVER_NOTIFY_H
 
-/* `state` as in sd_notify(3): "READY=1", "STOPPING=1". */
+#include <stdint.h>
+
+/* `state` as in sd_notify(3): "READY=1", "STOPPING=1", "WATCHDOG=1". */
 void notify_systemd(const char *state);
+
+/* How often "WATCHDOG=1" is due, in ms: half of what systemd waits for it. 0: nobody waits. */
+uint64_t notify_watchdog_ms(void);
 
 #endif

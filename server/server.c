@@ -59,6 +59,22 @@ void server_want_sweep(struct server *server)
         (void)uv_timer_start(&server->sweep_timer, on_sweep_time, SWEEP_SOON_MS, SWEEP_EVERY_MS);
 }
 
+/* -- the watchdog: the loop says that it turns -- */
+
+static void on_watchdog_time(uv_timer_t *timer)
+{
+    (void)timer;
+    notify_systemd("WATCHDOG=1");
+}
+
+static void start_watchdog(struct server *server)
+{
+    uint64_t every_ms = notify_watchdog_ms();
+    if (every_ms > 0)
+        (void)uv_timer_start(&server->watchdog, on_watchdog_time, every_ms, every_ms);
+    uv_unref((uv_handle_t *)&server->watchdog);
+}
+
 /* -- the end -- */
 
 /* When the last session is gone, no thread can post any more, and the loop runs out of handles. */
@@ -145,6 +161,7 @@ static int start(struct server *server, struct hostport *ready, struct error *er
     (void)uv_signal_init(&server->loop, &server->on_int);
     (void)uv_timer_init(&server->loop, &server->sweep_timer);
     (void)uv_timer_init(&server->loop, &server->deadline);
+    (void)uv_timer_init(&server->loop, &server->watchdog);
     server->on_term.data = server->on_int.data = server->sweep_timer.data = server;
     (void)uv_signal_start(&server->on_term, on_signal, SIGTERM);
     (void)uv_signal_start(&server->on_int, on_signal, SIGINT);
@@ -157,6 +174,7 @@ static void close_signal_handles(struct server *server)
     uv_close((uv_handle_t *)&server->on_term, NULL);
     uv_close((uv_handle_t *)&server->on_int, NULL);
     uv_close((uv_handle_t *)&server->deadline, NULL);
+    uv_close((uv_handle_t *)&server->watchdog, NULL);
     (void)uv_run(&server->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&server->loop);
 }
@@ -180,6 +198,7 @@ int server_run(const struct config *config)
         (void)printf("mstored ready %s\n", hostport_format(name, &ready));
         (void)fflush(stdout);
         notify_systemd("READY=1");
+        start_watchdog(&server);
         server_want_sweep(&server);
     }
     if (server.mailbox || result == 0)

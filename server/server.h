@@ -33,7 +33,7 @@ struct server {
     unsigned session_count;
     unsigned streams; /* slots in use, over all sessions */
     uv_signal_t on_term, on_int;
-    uv_timer_t sweep_timer, deadline;
+    uv_timer_t sweep_timer, deadline, watchdog;
     uv_work_t sweep_work;
     bool sweeping;
     atomic_bool stopping;

@@ -75,6 +75,35 @@ def test_ready_is_told_to_systemd(programs, make_server, work):
         assert "READY=1" in notify.recv(4096).decode().splitlines()
 
 
+def test_watchdog_is_told_that_the_loop_turns(make_server, work):
+    """WATCHDOG=1 at half of WATCHDOG_USEC while the loop turns, and no more when it is stuck."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(work / "notify"))
+        notify.settimeout(10)
+        server = make_server(env={"NOTIFY_SOCKET": work / "notify", "WATCHDOG_USEC": "400000"})
+        assert notify.recv(4096) == b"READY=1"
+        began = time.monotonic()
+        assert [notify.recv(4096) for _ in range(5)] == [b"WATCHDOG=1"] * 5
+        assert 0.7 < time.monotonic() - began < 2 * SLOWNESS
+        server.signal(signal.SIGSTOP)
+        notify.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            for _ in range(3):
+                notify.recv(4096)
+        server.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("variables", [{}, {"WATCHDOG_USEC": "many"}, {"WATCHDOG_USEC": "0"},
+                                       {"WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"}])
+def test_no_watchdog_message_that_nobody_waits_for(make_server, work, variables):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(work / "notify"))
+        notify.settimeout(10)
+        server = make_server(env={"NOTIFY_SOCKET": work / "notify", **variables})
+        server.stop()
+        assert [notify.recv(4096) for _ in range(2)] == [b"READY=1", b"STOPPING=1"]
+
+
 @pytest.mark.sanitize
 def test_killed_daemon_leaves_no_half_model(server, client, make_client, make_proxy, src):
     """SIGKILL in the middle of a push: nothing under the final name, and the next push repairs all."""
