@@ -10,7 +10,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <nss.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,12 +136,23 @@ static int connect_one(const struct addrinfo *to, uint64_t end, unsigned timeout
     return result;
 }
 
+/* A static program has the C library's own ways to look up a host, /etc/hosts and DNS. Others, named in
+ * nsswitch.conf, would be loaded from the machine's C library, which may be of any age. */
+static void use_own_lookups(void)
+{
+#ifdef MSTORE_STATIC
+    (void)__nss_configure_lookup("hosts", "files dns");
+#endif
+}
+
 static int resolve(const struct hostport *at, bool passive, struct addrinfo **list, struct error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char port[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)};
     (void)snprintf(port, sizeof port, "%u", at->port);
+    (void)pthread_once(&once, use_own_lookups);
     int result = getaddrinfo(at->host, port, &hints, list);
     if (result != 0)
         return error_set(err, ERROR_CONNECT, "cannot find the host '%s': %s", at->host, gai_strerror(result));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages (12 or 13) that building and testing need. Does nothing, and asks for no
-# rights, where all are there.
+# setup.sh [PACKAGE...]: installs the Debian packages (12 or 13) that building and testing need, and those named.
+# Does nothing, and asks for no rights, where all are there.
 set -eu
 
 packages='build-essential cmake ninja-build pkg-config
@@ -41,7 +41,7 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 # shellcheck disable=SC2086
-install_missing $packages
+install_missing $packages "$@"
 
 # The fuzzer and the sanitizers of clang are in a package that has clang's version in its name.
 version=$(clang -dumpversion)
