@@ -439,6 +439,16 @@ const char *options_command_name(enum command command)
     return command_names[command];
 }
 
+const char *options_command_synopsis(enum command command)
+{
+    return commands[command].synopsis;
+}
+
+const char *options_command_help(enum command command)
+{
+    return commands[command].help;
+}
+
 const struct optparse_option *options_table(size_t *count)
 {
     *count = spec.option_count;

@@ -83,6 +83,10 @@ void options_print_version(FILE *out);
 /* The word of the command line for it: "push". */
 const char *options_command_name(enum command command);
 
+/* Its arguments and what it does, as --help shows them: "SRC NS/MODEL". */
+const char *options_command_synopsis(enum command command);
+const char *options_command_help(enum command command);
+
 /* The whole table, for those who list it: row 0 to *count - 1. */
 const struct optparse_option *options_table(size_t *count);
 

@@ -5,8 +5,8 @@ set -eu
 
 packages='build-essential cmake ninja-build pkg-config
     libuv1-dev libcjson-dev libxxhash-dev libinih-dev libsodium-dev libcmocka-dev
-    python3 python3-pytest clang clang-format-19 shellcheck mandoc
-    git iproute2 strace util-linux'
+    python3 python3-pytest clang clang-format-19 shellcheck mandoc zsh fish
+    git iproute2 strace systemd util-linux'
 
 is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
