@@ -1,6 +1,9 @@
 """The programs under test: where they are, and how they are built when they are not there yet."""
 
+import atexit
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import processes
@@ -19,6 +22,28 @@ def ensure(folder):
         done = subprocess.run(words, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode != 0:
             raise processes.Failed(f"{' '.join(words)} failed:\n{done.stdout.decode(errors='replace')[-2000:]}")
+
+
+_patched = {}
+
+
+def patched(name, folder):
+    """The programs of `folder`; with the name of a patch, a clone of this commit is built with it, once a run."""
+    if not name:
+        return folder
+    if name not in _patched:
+        place = Path(tempfile.mkdtemp(prefix=f"mstore-{name}-"))
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        for words in (["git", "clone", "--quiet", "--shared", REPO, place],
+                      ["git", "-C", place, "apply", REPO / "tests" / "bench" / "patches" / f"{name}.patch"],
+                      ["cmake", "--preset", "release", "-S", place, "-B", place / "build"],
+                      ["cmake", "--build", place / "build", "--target", "mstore", "mstored"]):
+            done = subprocess.run(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            if done.returncode != 0:
+                raise processes.Failed(f"{' '.join(map(str, words))} failed:\n"
+                                       f"{done.stdout.decode(errors='replace')[-2000:]}")
+        _patched[name] = place / "build"
+    return _patched[name]
 
 
 def commit():

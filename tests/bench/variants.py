@@ -1,6 +1,7 @@
 """Variants of mstore: named options and environment for both programs, in groups whose first one is the base.
 
-A choice that the programs gain is compared by adding a line here.
+A choice that the programs gain is compared by adding a line here. What is no option is a patch of patches/: the
+programs are built once more with it.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ class Variant:
     pull: tuple = ()
     daemon_env: tuple = ()
     client_env: tuple = ()
+    patch: str = ""  # a file of patches/, without .patch
 
 
 PLAIN = Variant("plain")
@@ -29,9 +31,18 @@ def _streams(count):
     return Variant(f"streams-{count}", client=("--streams", str(count)))
 
 
+def _patch(name):
+    return Variant(name, patch=name)
+
+
 GROUPS = {
     "io": [_io("auto"), _io("buffered"), _io("direct")],
     "streams": [_streams(4), _streams(1), _streams(2), _streams(8)],
+    "hash": [Variant("hash-on"), _patch("hash-off")],
+    "pieces": [Variant("piece-1024k"), _patch("piece-32k"), _patch("piece-256k"), _patch("piece-8192k")],
+    "buffers": [_patch("buffers-rule"), _patch("buffers-naive")],  # both as if without CAP_NET_ADMIN
+    "hint": [Variant("hint-on"), _patch("hint-off")],
+    "turns": [Variant("turns-on"), _patch("turns-off")],
 }
 
 

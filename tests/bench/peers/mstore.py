@@ -26,7 +26,7 @@ class Mstored(Server):
         self.variant = variant
 
     def words(self):
-        words = [self.programs_folder / "mstored", "--config", "/dev/null", "--root", self.place.root,
+        words = [build.patched(self.variant.patch, self.programs_folder) / "mstored", "--config", "/dev/null", "--root", self.place.root,
                  "--listen", f"{self.net.address}:0"]
         words += [] if self.net.address.startswith("127.") else ["--no-auth"]
         if self.variant.daemon_env:
@@ -59,13 +59,14 @@ class Mstore(Peer):
 
     def server(self, servers):
         """The daemon with this variant's options; all variants with the same ones share it."""
-        key = "-".join(["mstored", *self.variant.daemon, *map("=".join, self.variant.daemon_env)])
+        key = "-".join(["mstored", self.variant.patch, *self.variant.daemon, *map("=".join, self.variant.daemon_env)])
         return servers.get(Mstored, re.sub(r"[^\w.=-]", "_", key), variant=self.variant)
 
     def words(self, servers, *arguments):
         """A command line of the client."""
         server = self.server(servers)
-        return [Mstored.programs_folder / "mstore", "-s", f"{server.net.address}:{server.port}", *arguments]
+        programs = build.patched(self.variant.patch, Mstored.programs_folder)
+        return [programs / "mstore", "-s", f"{server.net.address}:{server.port}", *arguments]
 
     def command(self, servers, job):
         options = [*self.variant.client, *(self.variant.push if job.is_push else self.variant.pull)]
