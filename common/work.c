@@ -227,12 +227,13 @@ static bool split_largest(struct work_queue *q, struct run *run)
  * average. The time that a block is under way says little, for large socket buffers hold several. */
 static uint64_t sick_after_ms(const struct work_queue *q)
 {
-    uint64_t begun = 0;
+    uint64_t working = 0;
     for (unsigned s = 0; s < q->stream_count; s++)
-        begun += q->streams[s].has_begun;
+        working += q->streams[s].bytes > 0;
     /* Up to the last answer: the wait for a sick stream must not make blocks look slow. */
-    uint64_t block_ms = q->answered ? (q->answered_ms - q->begun_ms) * begun / q->answered : 0;
-    return block_ms * WORK_SLOW_FACTOR > WORK_SLOW_MS ? block_ms * WORK_SLOW_FACTOR : WORK_SLOW_MS;
+    uint64_t block_ms = q->answered ? (q->answered_ms - q->begun_ms) * working / q->answered : 0;
+    uint64_t slow_ms = block_ms * WORK_SLOW_PERCENT / 100;
+    return slow_ms > WORK_SLOW_MS ? slow_ms : WORK_SLOW_MS;
 }
 
 /* The last block of this stream that is worth moving once more; the first may be about to arrive. */

@@ -20,10 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stream that has blocks under way and was silent this long, and WORK_SLOW_FACTOR times as long as streams
- * take for a block on the average, counts as sick: an idle stream moves its blocks once more. */
-#define WORK_SLOW_MS     1000
-#define WORK_SLOW_FACTOR 4
+/* A stream that has blocks under way and was silent this long, and WORK_SLOW_PERCENT of what streams take for
+ * a block on the average, counts as sick: an idle stream moves its blocks once more. Four times the average
+ * let a link of 64 KB/s beside three of 4 MB/s hold up the end of a push for 12 s. */
+#define WORK_SLOW_MS      1000
+#define WORK_SLOW_PERCENT 150
 
 struct work_queue;
 

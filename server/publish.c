@@ -284,11 +284,22 @@ static void sweep_below(struct sweep *sweep, void (*each)(struct sweep *, const 
     free(sweep->ids);
 }
 
-void store_sweep(const struct store *store, unsigned days, const atomic_bool *stop)
+static enum walk_step any_folder(void *context, const struct walk_entry *entry, struct error *err)
+{
+    (void)err;
+    *(bool *)context |= entry->kind == WALK_FOLDER;
+    return WALK_STOP;
+}
+
+bool store_sweep(const struct store *store, unsigned days, const atomic_bool *stop)
 {
     struct sweep sweep = {.store = store, .stop = stop, .oldest = time(NULL) - (time_t)days * 86400};
     sweep.top = store->staging;
     sweep_below(&sweep, drop_old_staging);
     sweep.top = store->trash;
     sweep_below(&sweep, empty_trash_of);
+    struct error ignored;
+    bool left = false;
+    (void)walk_tree(store->trash, false, any_folder, &left, &ignored);
+    return !left;
 }

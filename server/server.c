@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The trash waits for pins of this and other daemons, so it is looked at now and then without cause. */
+/* The trash waits for pins of this and other daemons, so it is looked at now and then without cause; where
+ * something was left in it, sooner, with growing pauses. */
 #define SWEEP_EVERY_MS 60000
+#define SWEEP_AGAIN_MS 2000
 /* From SIGTERM to the end, whatever is still being flushed: the store holds after a crash, so it holds after
  * this too. */
 #define STOP_MS       4500
@@ -31,13 +33,22 @@ static void on_stream_mail(void *context, struct mail *mail)
 static void on_sweep_work(uv_work_t *work)
 {
     struct server *server = work->data;
-    store_sweep(&server->store, server->config->staging_days, &server->stopping);
+    server->swept = store_sweep(&server->store, server->config->staging_days, &server->stopping);
 }
+
+static void on_sweep_time(uv_timer_t *timer);
 
 static void on_sweep_done(uv_work_t *work, int status)
 {
+    struct server *server = work->data;
     (void)status;
-    ((struct server *)work->data)->sweeping = false;
+    server->sweeping = false;
+    if (server->swept)
+        server->sweep_again_ms = SWEEP_AGAIN_MS;
+    if (server->swept || atomic_load(&server->stopping) || server->sweep_again_ms >= SWEEP_EVERY_MS)
+        return;
+    (void)uv_timer_start(&server->sweep_timer, on_sweep_time, server->sweep_again_ms, SWEEP_EVERY_MS);
+    server->sweep_again_ms *= 2;
 }
 
 static void on_sweep_time(uv_timer_t *timer)
@@ -181,7 +192,7 @@ static void close_signal_handles(struct server *server)
 
 int server_run(const struct config *config)
 {
-    struct server server = {.config = config};
+    struct server server = {.config = config, .sweep_again_ms = SWEEP_AGAIN_MS};
     struct hostport ready;
     struct error err = {0};
     char name[HOSTPORT_TEXT_MAX];

@@ -35,7 +35,8 @@ struct server {
     uv_signal_t on_term, on_int;
     uv_timer_t sweep_timer, deadline, watchdog;
     uv_work_t sweep_work;
-    bool sweeping;
+    bool sweeping, swept; /* a sweep is under way; the last one left nothing */
+    uint64_t sweep_again_ms;
     atomic_bool stopping;
 };
 

@@ -95,7 +95,7 @@ int store_update_manifest(const struct store *store, const char *id, const struc
                           struct error *err);
 
 /* Empties the trash of what nobody reads, and removes stagings that nobody has touched for `days`. Stops
- * early when *stop is set. Failures are logged. */
-void store_sweep(const struct store *store, unsigned days, const atomic_bool *stop);
+ * early when *stop is set. Failures are logged. True if the trash is empty now. */
+bool store_sweep(const struct store *store, unsigned days, const atomic_bool *stop);
 
 #endif
