@@ -151,7 +151,8 @@ def test_b53_20_half_open_clients(make_server, make_client, make_proxy, src, wor
     assert healthy.ok("push", fresh, "ns/other").seconds < 3 * SLOWNESS
     result = wait_until(lambda: (lambda r: r if r.status == 0 else None)(healthy.run("push", fresh, "ns/m", "--retries", "0")),
                         "the lock is free again", 20)
-    assert result.status == 0 and time.monotonic() - began < 8 * SLOWNESS
+    # What lies in the buffers of a stopped client still arrives: 24 MB at 2 MB/s, then the time-out.
+    assert result.status == 0 and time.monotonic() - began < (8 if how == "hole" else 18) * SLOWNESS
     models.assert_same(fresh, server.model("ns/m"))
     for client in running:
         client.kill()
