@@ -100,27 +100,33 @@ char *hostport_format(char *buffer, const struct hostport *hostport)
     return buffer;
 }
 
+static bool is_loopback_ipv4(const struct in_addr *address)
+{
+    return ntohl(address->s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool is_loopback_ipv6(const struct in6_addr *address)
+{
+    return IN6_IS_ADDR_LOOPBACK(address) ||
+           (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == IN_LOOPBACKNET);
+}
+
 bool hostport_is_loopback(const struct hostport *hostport)
 {
-    struct sockaddr_in ipv4 = {.sin_family = AF_INET};
-    struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6};
-    if (inet_pton(AF_INET, hostport->host, &ipv4.sin_addr) == 1)
-        return hostport_is_loopback_address((const struct sockaddr *)&ipv4);
-    if (inet_pton(AF_INET6, hostport->host, &ipv6.sin6_addr) == 1)
-        return hostport_is_loopback_address((const struct sockaddr *)&ipv6);
+    struct in_addr ipv4;
+    struct in6_addr ipv6;
+    if (inet_pton(AF_INET, hostport->host, &ipv4) == 1)
+        return is_loopback_ipv4(&ipv4);
+    if (inet_pton(AF_INET6, hostport->host, &ipv6) == 1)
+        return is_loopback_ipv6(&ipv6);
     return strcasecmp(hostport->host, "localhost") == 0;
 }
 
 bool hostport_is_loopback_address(const struct sockaddr *address)
 {
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
-        return ntohl(ipv4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    }
-    if (address->sa_family == AF_INET6) {
-        const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
-        return IN6_IS_ADDR_LOOPBACK(ipv6) ||
-               (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == IN_LOOPBACKNET);
-    }
+    if (address->sa_family == AF_INET)
+        return is_loopback_ipv4(&((const struct sockaddr_in *)address)->sin_addr);
+    if (address->sa_family == AF_INET6)
+        return is_loopback_ipv6(&((const struct sockaddr_in6 *)address)->sin6_addr);
     return false;
 }
