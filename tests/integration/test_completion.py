@@ -66,10 +66,11 @@ def bash(typed, here):
 
 
 def fish(typed, here):
-    program = typed.split()[0]
+    """Without what only resembles the word: fish has that for the case that nothing else fits, or always."""
+    program, last = typed.split()[0], "" if typed.endswith(" ") else shlex.split(typed)[-1]
     script = f"source {COMPLETION / program}.fish; complete -C {shlex.quote(typed)}"
     lines = run(["fish", "--no-config", "-c", script], here)
-    return {line.split("\t")[0] for line in lines}
+    return {line.split("\t")[0] for line in lines if line.startswith(last)}
 
 
 def run(argv, here):

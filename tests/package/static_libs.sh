@@ -51,9 +51,10 @@ done
 cp -r usr/include "$folder/"
 mkdir -p "$folder/lib/pkgconfig"
 cp "usr/lib/$triplet"/*.a "$folder/lib/"
+# "-l:libuv.a" is what CMake would not look for in FOLDER.
 for file in "usr/lib/$triplet/pkgconfig"/*.pc; do
-    sed "s|^prefix=.*|prefix=$folder|; s|^libdir=.*|libdir=$folder/lib|; s|^includedir=/usr/include|includedir=$folder/include|" \
-        "$file" >"$folder/lib/pkgconfig/${file##*/}"
+    sed "s|^prefix=.*|prefix=$folder|; s|^libdir=.*|libdir=$folder/lib|; s|^includedir=/usr/include|includedir=$folder/include|
+         s|-l:lib\([a-z_]*\)\.a|-l\1|" "$file" >"$folder/lib/pkgconfig/${file##*/}"
 done
 
 if [ ! -f "$folder/lib/libcjson.a" ]; then
