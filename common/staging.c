@@ -558,7 +558,7 @@ int staging_finish(struct staging *s, struct error *err)
     }
     if (fdio_syncfs(s->tree) < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot flush the received files");
-    return 0;
+    return staging_tree_check_names(s->tree, s->plan, err);
 }
 
 const uint8_t *staging_hashes(struct staging *s, uint32_t file)

@@ -87,7 +87,8 @@ bool staging_is_direct(const struct staging *staging, uint32_t file);
 bool staging_has(struct staging *staging, uint32_t file, uint64_t block);
 bool staging_is_complete(struct staging *staging);
 
-/* Stops the recording and makes everything durable. Call it when no stream is at work. */
+/* Stops the recording, makes everything durable, and checks that no file has taken the place of another. Call
+ * it when no stream is at work. */
 int staging_finish(struct staging *staging, struct error *err);
 
 /* Block hashes of a file of a complete staging, NULL if unknown (a linked file). Borrowed. */

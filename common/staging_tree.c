@@ -266,3 +266,40 @@ int staging_tree_link(int tree, int live, const struct file_entry *entry, struct
     fdio_drop(&from);
     return result;
 }
+
+/* -- names -- */
+
+struct naming {
+    const struct listing *plan;
+    const uint32_t *index;
+    uint8_t *seen;
+};
+
+static enum walk_step see_name(void *context, const struct walk_entry *entry, struct error *err)
+{
+    struct naming *naming = context;
+    (void)err;
+    int64_t found = listing_find(naming->plan, naming->index, entry->path);
+    if (found >= 0)
+        naming->seen[found] = 1;
+    return WALK_ON;
+}
+
+int staging_tree_check_names(int tree, const struct listing *plan, struct error *err)
+{
+    const char *clash;
+    uint32_t *index = listing_index(plan, &clash);
+    struct naming naming = {plan, index, calloc(plan->count + 1, 1)};
+    if (!naming.seen)
+        abort();
+    int result = index ? walk_tree(tree, false, see_name, &naming, err)
+                       : error_set(err, ERROR_PROTOCOL, "the plan names '%s' twice", clash);
+    const uint8_t *unseen = memchr(naming.seen, 0, plan->count);
+    if (result == 0 && unseen)
+        result = error_set(err, ERROR_FILE,
+                           "'%s' and another file of the model have names that the file system takes for one",
+                           plan->files[unseen - naming.seen].path);
+    free(naming.seen);
+    free(index);
+    return result;
+}

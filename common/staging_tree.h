@@ -29,4 +29,8 @@ int staging_tree_sweep(int tree, const char **kept, size_t count, struct error *
  * to be had. */
 int staging_tree_link(int tree, int live, const struct file_entry *entry, struct error *err);
 
+/* Whether each file of the plan is there under exactly its name. Where the file system takes two names for
+ * one (it folds case, or composes letters) the second file has taken the place of the first: ERROR_FILE. */
+int staging_tree_check_names(int tree, const struct listing *plan, struct error *err);
+
 #endif
