@@ -47,6 +47,8 @@ struct work_queue {
     unsigned stream_count;
     uint64_t blocks_left, bytes_done, bytes_skipped, bytes_left, files_done;
     uint64_t answered, begun_ms, answered_ms; /* for the average time of a block */
+    uint64_t doubled_ms;                      /* when a block was last moved once more */
+    unsigned wasted;                          /* blocks that were moved twice, and both copies arrived */
     struct work_failure *failures;
     size_t failure_count;
     bool stopped;
@@ -233,7 +235,8 @@ static uint64_t sick_after_ms(const struct work_queue *q)
     /* Up to the last answer: the wait for a sick stream must not make blocks look slow. */
     uint64_t block_ms = q->answered ? (q->answered_ms - q->begun_ms) * working / q->answered : 0;
     uint64_t slow_ms = block_ms * WORK_SLOW_PERCENT / 100;
-    return slow_ms > WORK_SLOW_MS ? slow_ms : WORK_SLOW_MS;
+    slow_ms = slow_ms > WORK_SLOW_MS ? slow_ms : WORK_SLOW_MS;
+    return slow_ms << (q->wasted < WORK_WASTED_MAX ? q->wasted : WORK_WASTED_MAX);
 }
 
 /* The last block of this stream that is worth moving once more; the first may be about to arrive. */
@@ -247,15 +250,15 @@ static bool last_wanted(struct work_queue *q, const struct stream_work *stream, 
     return false;
 }
 
-/* A block of the stream that has been silent longest, if that is far longer than blocks take. One at a time
- * and each block once: if it is not one stream that is slow but the disk behind them all, moving more would
- * only make it worse. */
+/* A block of the stream that has been silent longest, if that is far longer than blocks take. One in half of
+ * that time and each block once: if it is not one stream that is slow but the disk behind them all, moving
+ * more would only make it worse. */
 static bool take_overdue(struct work_queue *q, unsigned stream, struct work_item *item)
 {
     uint64_t now = clock_ms(), longest = sick_after_ms(q);
     bool found = false;
     struct work_item candidate;
-    if (q->streams[stream].count > 0)
+    if (q->streams[stream].count > 0 || now - q->doubled_ms < longest / 2)
         return false;
     for (unsigned s = 0; s < q->stream_count; s++) {
         const struct stream_work *other = &q->streams[s];
@@ -266,8 +269,10 @@ static bool take_overdue(struct work_queue *q, unsigned stream, struct work_item
         *item = candidate;
         found = true;
     }
-    if (found)
+    if (found) {
         *state_of(q, item) |= BLOCK_DOUBLED;
+        q->doubled_ms = now;
+    }
     return found;
 }
 
@@ -347,7 +352,9 @@ static void settle_oldest(struct work_queue *q, struct stream_work *stream)
     stream->silent_since_ms = q->answered_ms = clock_ms();
     if (flight->noted == ERROR_NONE) {
         stream->bytes += block_length(q->plan->files[flight->item.file].size, flight->item.block);
-        q->bytes_done += mark_done(q, &flight->item);
+        uint64_t bytes = mark_done(q, &flight->item);
+        q->bytes_done += bytes;
+        q->wasted += bytes == 0 && *state_of(q, &flight->item) & BLOCK_DOUBLED;
     } else {
         settle_note(q, flight);
     }

@@ -25,6 +25,9 @@
  * let a link of 64 KB/s beside three of 4 MB/s hold up the end of a push for 12 s. */
 #define WORK_SLOW_MS      1000
 #define WORK_SLOW_PERCENT 150
+/* Each block of which both copies arrived doubles that time, up to 64 times: it was not the stream that was
+ * slow, but the disk behind them all. */
+#define WORK_WASTED_MAX 6
 
 struct work_queue;
 
