@@ -1,6 +1,7 @@
 /* Files wait in DST/.mstore, on the same file system, so that showing them is a rename each. */
 #include "client/destination.h"
 
+#include "common/disk.h"
 #include "common/fdio.h"
 #include "common/junk.h"
 #include "common/path.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define OWN_FOLDER ".mstore"
@@ -119,20 +119,18 @@ int destination_staging_folder(const struct destination *d, struct error *err)
 
 int destination_could_hold(const struct destination *d, uint64_t bytes, struct error *err)
 {
-    struct statvfs fs;
+    struct disk_space space;
     char need[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
-    if (fstatvfs(d->folder, &fs) < 0 || fs.f_blocks == 0 || fs.f_frsize == 0 ||
-        bytes / fs.f_frsize <= fs.f_blocks)
+    if (!disk_space(d->folder, &space) || bytes <= space.total)
         return 0;
     return error_set(err, ERROR_NO_SPACE, "no space in '%s': %s are needed, all of its file system has %s",
-                     d->path, units_format_bytes(need, bytes),
-                     units_format_bytes(all, (uint64_t)fs.f_blocks * fs.f_frsize));
+                     d->path, units_format_bytes(need, bytes), units_format_bytes(all, space.total));
 }
 
 int destination_check(const struct destination *d, const struct listing *plan, uint64_t bytes,
                       struct error *err)
 {
-    struct statvfs fs;
+    struct disk_space space;
     struct stat st;
     char need[UNITS_TEXT_MAX], have[UNITS_TEXT_MAX];
     for (size_t i = 0; i < plan->count; i++) {
@@ -147,13 +145,10 @@ int destination_check(const struct destination *d, const struct listing *plan, u
                                  path, d->path);
         }
     }
-    if (fstatvfs(d->folder, &fs) < 0 || fs.f_blocks == 0)
-        return 0; /* the writes will tell */
-    uint64_t available = (uint64_t)fs.f_bavail * fs.f_frsize;
-    if (bytes <= available)
+    if (!disk_space(d->folder, &space) || bytes <= space.available)
         return 0;
     return error_set(err, ERROR_NO_SPACE, "no space in '%s': %s more are needed, %s are free", d->path,
-                     units_format_bytes(need, bytes), units_format_bytes(have, available));
+                     units_format_bytes(need, bytes), units_format_bytes(have, space.available));
 }
 
 static int show_one(const struct destination *d, int tree, const char *path)

@@ -106,14 +106,6 @@ struct local_check {
     bool ok;
 };
 
-static void add_bad(struct size_list *bad, uint64_t block)
-{
-    bad->values = realloc(bad->values, (bad->count + 1) * sizeof *bad->values);
-    if (!bad->values)
-        abort();
-    bad->values[bad->count++] = block;
-}
-
 /* In a thread. A file that is missing, shorter or longer is bad from the first block that is. */
 static void check_local(void *context)
 {
@@ -129,7 +121,7 @@ static void check_local(void *context)
         if (good)
             digest_block(buffer, length, hash);
         if (!good || memcmp(hash, c->hashes + b * HASH_SIZE, HASH_SIZE) != 0)
-            add_bad(&c->bad, b);
+            size_list_add(&c->bad, b);
     }
     char extra;
     bool longer = fd >= 0 && fdio_pread(fd, &extra, 1, c->entry->size) == 1;

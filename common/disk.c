@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
@@ -21,7 +22,7 @@ static int read_flag(dev_t device, const char *up)
     char path[96], flag = '?';
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%squeue/rotational", major(device), minor(device),
                    up);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = fdio_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, &flag, 1);
     fdio_drop(&fd);
     return n == 1 ? flag == '1' : -1;
@@ -40,6 +41,16 @@ bool disk_is_memory(int fd)
 {
     struct statfs fs;
     return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+bool disk_space(int fd, struct disk_space *space)
+{
+    struct statvfs fs;
+    if (fstatvfs(fd, &fs) < 0 || fs.f_blocks == 0)
+        return false;
+    space->total = (uint64_t)fs.f_blocks * fs.f_frsize;
+    space->available = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return true;
 }
 
 void disk_init(struct disk *disk, int fd)

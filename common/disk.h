@@ -23,6 +23,15 @@ bool disk_is_rotational(int fd);
 /* Whether an open file or folder lies in memory (tmpfs, ramfs): there is nothing below the page cache. */
 bool disk_is_memory(int fd);
 
+/* Bytes of the file system of an open file or folder. */
+struct disk_space {
+    uint64_t total, available;
+};
+
+/* False where that cannot be told, or where the file system says nothing of blocks: then the writes will
+ * tell. */
+bool disk_space(int fd, struct disk_space *space);
+
 void disk_init(struct disk *disk, int fd);
 void disk_release(struct disk *disk);
 

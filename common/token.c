@@ -43,7 +43,7 @@ static int check_file(int fd, const char *path, struct error *err)
 /* The whole file with a NUL behind it; wipe and free() it. */
 static char *read_file(const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = fdio_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     if (fd < 0) {
         error_set_sys(err, ERROR_USAGE, errno, "cannot open the token file '%s'", path);
         return NULL;
@@ -54,6 +54,8 @@ static char *read_file(const char *path, struct error *err)
     ssize_t n = check_file(fd, path, err) < 0 ? -2 : fdio_read(fd, text, FILE_MAX);
     if (n == -1)
         error_set_sys(err, ERROR_USAGE, errno, "cannot read the token file '%s'", path);
+    else if (n == (ssize_t)FILE_MAX)
+        n = error_set(err, ERROR_USAGE, "the token file '%s' is too large to be one", path);
     else if (n >= 0 && strlen(text) != (size_t)n)
         n = error_set(err, ERROR_USAGE, "the token file '%s' holds a byte of value 0", path);
     fdio_drop(&fd);

@@ -96,6 +96,15 @@ static const struct {
     [MESSAGE_DONE] = {"done", {{0}}},
 };
 
+void size_list_add(struct size_list *list, uint64_t value)
+{
+    if ((list->count & (list->count - 1)) == 0)
+        list->values = realloc(list->values, (list->count ? 2 * list->count : 1) * sizeof *list->values);
+    if (!list->values)
+        abort();
+    list->values[list->count++] = value;
+}
+
 const char *message_type_name(enum message_type type)
 {
     return messages[type].name;

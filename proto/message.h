@@ -58,6 +58,9 @@ struct size_list {
     size_t count;
 };
 
+/* Appends a value; free() the values. */
+void size_list_add(struct size_list *list, uint64_t value);
+
 struct message_model {
     char *name;
     uint64_t bytes, files;

@@ -24,17 +24,6 @@ void check_release(struct check *check)
     check->buffer = NULL;
 }
 
-static void add_bad(struct size_list *bad, uint64_t block)
-{
-    if (bad->count == LIMIT_BATCH_HASHES)
-        return;
-    if ((bad->count & (bad->count - 1)) == 0)
-        bad->values = realloc(bad->values, (bad->count ? 2 * bad->count : 1) * sizeof *bad->values);
-    if (!bad->values)
-        abort();
-    bad->values[bad->count++] = block;
-}
-
 static bool check_block(struct check *check, uint32_t file, int fd, uint64_t block, size_t length)
 {
     const uint8_t *known = version_hash(check->version, file, block);
@@ -54,8 +43,8 @@ bool check_file(struct check *check, uint32_t file, struct size_list *bad)
     int fd = version_open_file(check->version, file);
     for (uint64_t b = 0; b < block_count(size) && !atomic_load(check->cancelled); b++) {
         size_t length = (size_t)block_length(size, b);
-        if (!check_block(check, file, fd, b, length))
-            add_bad(bad, b);
+        if (!check_block(check, file, fd, b, length) && bad->count < LIMIT_BATCH_HASHES)
+            size_list_add(bad, b);
         atomic_fetch_add(check->bytes, length);
     }
     fdio_drop(&fd);

@@ -6,6 +6,7 @@
 #include "server/transfer.h"
 #include "server/version.h"
 
+#include "common/disk.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/path.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 
 enum push_state {
@@ -281,30 +281,25 @@ static int link_live(struct push *p)
 /* Space for what is still to come, looked at before anything moves. */
 static int check_space(struct push *p)
 {
-    struct statvfs fs;
+    struct disk_space space;
     char need[UNITS_TEXT_MAX], have[UNITS_TEXT_MAX];
     uint64_t missing = staging_tree_space(staging_tree(p->staging), &p->plan, &p->staged);
-    if (fstatvfs(staging_tree(p->staging), &fs) < 0)
-        return 0; /* the writes will tell */
-    uint64_t available = (uint64_t)fs.f_bavail * fs.f_frsize;
-    if (missing <= available || fs.f_blocks == 0)
+    if (!disk_space(p->folder, &space) || missing <= space.available)
         return 0;
     return error_set(&p->error, ERROR_NO_SPACE, "no space on the server: '%s' needs %s more, %s are free",
-                     p->id, units_format_bytes(need, missing), units_format_bytes(have, available));
+                     p->id, units_format_bytes(need, missing), units_format_bytes(have, space.available));
 }
 
 /* Looked at before memory is taken for a plan that no disk here could hold. */
 static int check_size(struct push *p)
 {
-    struct statvfs fs;
+    struct disk_space space;
     char need[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
     uint64_t bytes = listing_bytes(&p->plan);
-    if (fstatvfs(p->folder, &fs) < 0 || fs.f_blocks == 0 || fs.f_frsize == 0 ||
-        bytes / fs.f_frsize <= fs.f_blocks)
+    if (!disk_space(p->folder, &space) || bytes <= space.total)
         return 0;
     return error_set(&p->error, ERROR_NO_SPACE, "no space on the server: '%s' has %s, all of its disk %s",
-                     p->id, units_format_bytes(need, bytes),
-                     units_format_bytes(all, (uint64_t)fs.f_blocks * fs.f_frsize));
+                     p->id, units_format_bytes(need, bytes), units_format_bytes(all, space.total));
 }
 
 static void prepare_run(void *request)

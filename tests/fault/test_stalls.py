@@ -12,16 +12,6 @@ import models
 from harness import MIB, SLOWNESS, pull, push, wait_until
 
 
-@pytest.fixture
-def through(server, make_client, make_proxy):
-    """through(rule, …) is a client behind a proxy with these rules, and the proxy."""
-
-    def make(*rules):
-        proxy = make_proxy(server.address, *rules)
-        return make_client(proxy.address), proxy
-    return make
-
-
 # B56: the slow tail. A block that takes long is fetched over another stream as well; only one copy counts,
 # and it counts when it is there.
 

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+import cproxy
 import models
 import wire
 from harness import BUILD, MIB, SANITIZER, pull, push
@@ -280,6 +281,41 @@ def test_a_recorded_data_hello_opens_nothing(guarded):
         assert struct.unpack("<H", again.read(48)[10:12])[0] == wire.REFUSED
     data.send(mac(key, b"mstore 1 stream", nonce, struct.pack("<I", 1)))
     assert struct.unpack("<H", data.read(48)[10:12])[0] == wire.REFUSED
+
+
+@pytest.mark.parametrize("command", ["push", "pull"])
+@pytest.mark.parametrize("way, after", [("c2s", 0), ("c2s", 47), ("c2s", 48), ("c2s", 79), ("s2c", 0), ("s2c", 48),
+                                        ("s2c", 95)])
+def test_a_handshake_cut_short_is_tried_again(guarded, make_proxy, make_client, token_file, src, dst, command, way, after):
+    """A data connection that ends at any place of its hello, its proof or their answers is opened anew."""
+    models.rnd(src / "w.bin", 9 * MIB, seed=1)
+    token = {"MSTORE_TOKEN_FILE": str(token_file(RW, "rw"))}
+    push(make_client(guarded.address, env=token), src)
+    proxy = make_proxy(guarded.address, cproxy.cut(after, conn=1, dir=way))
+    client = make_client(proxy.address, env=token)
+    summary = push(client, src, "ns/other") if command == "push" else pull(client, dst)
+    assert summary["bytes"]["sent"] == 9 * MIB and len(proxy.links) > 3
+    models.assert_same(src, guarded.model("ns/other") if command == "push" else dst)
+
+
+@pytest.mark.parametrize("way, after", [("c2s", 48), ("c2s", 100), ("s2c", 48), ("s2c", 100), ("s2c", 150)])
+def test_a_session_cut_in_its_handshake_ends_with_a_word(guarded, make_proxy, make_client, token_file, way, after):
+    proxy = make_proxy(guarded.address, cproxy.cut(after, conn=0, dir=way))
+    client = make_client(proxy.address, env={"MSTORE_TOKEN_FILE": str(token_file(RW, "rw"))})
+    result = client.run("ls", "--timeout", PATIENCE)
+    assert result.status == 6 and result.err.strip(), result
+
+
+@pytest.mark.parametrize("fault", ["openat:EIO", "read:EIO"])
+def test_a_token_file_that_cannot_be_read_is_no_token(make_server, shims, token_file, fault):
+    """The daemon does not start without the tokens that it was told of; interrupted calls are made again."""
+    path = token_file(f"rw {RW}")
+    options = ["--token-file", path]
+    with pytest.raises(AssertionError, match="token file"):
+        make_server(options=options, preload=shims["shim_fail"], shim={"SHIM_FAIL": f"{fault}:1:/tokens"})
+    call = fault.partition(":")[0]
+    make_server(options=options, preload=shims["shim_fail"], shim={"SHIM_FAIL": f"{call}:EINTR:1:/tokens"},
+                check_idle=False)
 
 
 # The client trusts a server that knows the token, and no other.

@@ -1118,6 +1118,25 @@ static void linked_files_share_the_stored_bytes(void **state)
     model_end(&m);
 }
 
+static void names_are_looked_for_exactly(void **state)
+{
+    struct model m;
+    struct error err = {0};
+    model_begin(&m, *state);
+    model_add(&m, "Config.json", 3);
+    model_add(&m, "config.json", 4);
+    create(&m);
+    put_missing(&m);
+    assert_int_equal(staging_tree_check_names(tree_of(&m), &m.plan, &err), 0);
+    /* What a file system that folds case makes of the two. */
+    assert_int_equal(unlinkat(tree_of(&m), "config.json", 0), 0);
+    assert_int_equal(staging_finish(m.staging, &err), -1);
+    assert_int_equal(err.code, ERROR_FILE);
+    assert_non_null(strstr(err.text, "'config.json'"));
+    assert_int_equal(staging_tree_check_names(-1, &m.plan, &err), -1);
+    model_end(&m);
+}
+
 static void an_empty_plan_is_complete(void **state)
 {
     static struct model m;
@@ -1159,6 +1178,7 @@ int main(void)
         scratch_test(a_file_that_cannot_be_made_fails_by_name_and_alone),
         scratch_test(a_tree_that_vanished_is_an_error_of_the_file),
         scratch_test(linked_files_share_the_stored_bytes),
+        scratch_test(names_are_looked_for_exactly),
         scratch_test(an_empty_plan_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

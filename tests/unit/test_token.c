@@ -62,6 +62,9 @@ static void what_is_no_token_file_is_refused_without_saying_what_stands_in_it(vo
     refuse(*state, "rw secret\n", 0604, "chmod 600");
     refuse(*state, "rw secret\n", 0640, "chmod 600");
     refuse(*state, "rw secret\n", 0620, "chmod 600");
+    static char large[(1 << 20) + 1];
+    memset(large, '\n', sizeof large - 1);
+    refuse(*state, large, 0600, "too large");
     write_tokens(*state, "secret\nsecret2\n", 0600);
     assert_int_equal(token_load(&token, path, &err), -1);
     assert_int_equal(token_load(&token, "/dev/null", &err), -1);

@@ -400,6 +400,17 @@ static void a_note_is_forgotten_when_its_stream_dies(void **state)
     end(&f);
 }
 
+/* Asks until it gets something; how long that took. */
+static uint64_t take_late(struct fixture *f, unsigned stream, struct work_item *item)
+{
+    uint64_t start = clock_ms();
+    enum work_state got = WORK_WAIT;
+    while (got == WORK_WAIT && clock_ms() - start < 20000)
+        got = work_take(f->queue, stream, item, 20);
+    assert_int_equal(got, WORK_ITEM);
+    return clock_ms() - start;
+}
+
 static void an_overdue_block_is_moved_once_more_and_counts_once(void **state)
 {
     (void)state;
@@ -408,14 +419,9 @@ static void an_overdue_block_is_moved_once_more_and_counts_once(void **state)
     begin(&f, (uint64_t[]){1}, 1, 2);
     expect(&f, 0, 0, 0);
     assert_int_equal(work_take(f.queue, 1, &item, 0), WORK_WAIT); /* too early */
-    uint64_t start = clock_ms();
-    enum work_state got = WORK_WAIT;
-    while (got == WORK_WAIT && clock_ms() - start < 20000)
-        got = work_take(f.queue, 1, &item, 50);
-    assert_int_equal(got, WORK_ITEM);
+    assert_true(take_late(&f, 1, &item) >= WORK_SLOW_MS - 50);
     assert_int_equal(item.file, 0);
     assert_int_equal(item.block, 0);
-    assert_true(clock_ms() - start >= WORK_SLOW_MS - 50);
     answer(&f, 1);
     assert_int_equal(work_bytes_done(f.queue), BLOCK_SIZE);
     assert_true(work_is_done(f.queue));
@@ -424,6 +430,29 @@ static void an_overdue_block_is_moved_once_more_and_counts_once(void **state)
     assert_int_equal(work_bytes_left(f.queue), 0);
     assert_int_equal(work_files_done(f.queue), 1);
     assert_int_equal(work_pieces(f.queue), 0);
+    end(&f);
+}
+
+/* A disk that stalls makes all streams look sick. */
+static void one_block_at_a_time_is_moved_once_more(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct work_item item;
+    begin(&f, (uint64_t[]){2, 2}, 2, 4);
+    expect(&f, 0, 0, 0);
+    expect(&f, 1, 1, 0);
+    expect(&f, 0, 0, 1);
+    expect(&f, 1, 1, 1);
+    assert_true(take_late(&f, 2, &item) >= WORK_SLOW_MS - 50);
+    unsigned owner = item.file;                                   /* stream 0 has file 0, stream 1 file 1 */
+    assert_int_equal(work_take(f.queue, 3, &item, 0), WORK_WAIT); /* not two at a time */
+    answer(&f, 2);
+    assert_int_equal(work_take(f.queue, 2, &item, 0), WORK_WAIT); /* nor one right behind the other */
+    assert_true(work_answer(f.queue, owner, 2)); /* its own copy comes, too: that was in vain … */
+    /* … so the other stream counts as sick after twice the time, half of which is over. */
+    assert_true(take_late(&f, 2, &item) >= WORK_SLOW_MS - 150);
+    answer(&f, 2);
     end(&f);
 }
 
@@ -611,6 +640,7 @@ int main(void)
         cmocka_unit_test(only_the_first_failure_of_a_file_is_kept),
         cmocka_unit_test(a_note_is_forgotten_when_its_stream_dies),
         cmocka_unit_test(an_overdue_block_is_moved_once_more_and_counts_once),
+        cmocka_unit_test(one_block_at_a_time_is_moved_once_more),
         cmocka_unit_test(a_stream_never_doubles_its_own_blocks),
         cmocka_unit_test(a_wait_ends_after_its_time),
         cmocka_unit_test(a_waiting_stream_wakes_up_for_what_is_given_back_and_for_the_end),
