@@ -104,7 +104,7 @@ def test_b16_killed_pull_does_not_lock_the_destination(server, client, make_clie
 
 def test_b18_many_pushes_of_one_model(server, client, work):
     """The lock file stays one and the same file; whoever got 0 had the model alone, so the last one is whole.
-    (The lock itself among threads and processes: unit/test_store.)"""
+    (The lock itself among threads and processes: unit/test_store_locks.)"""
     sources = [models.rnd(work / f"s{n}" / "w.bin", MIB + n, seed=n).parent for n in range(12)]
     push(client, sources[0])
     lock = server.root / ".mstore" / "lock" / "ns" / "m"
