@@ -9,6 +9,7 @@
 #include "client/select.h"
 #include "client/transfer.h"
 
+#include "common/clock.h"
 #include "common/digest.h"
 #include "common/fdio.h"
 #include "common/staging_tree.h"
@@ -244,11 +245,11 @@ static void finish(void *context)
 static int say_done(struct pull *p, struct error *err)
 {
     struct message end;
-    if (control_send_simple(&p->control, MESSAGE_DONE, err) < 0 || control_next(&p->control, &end, err) < 0)
+    if (control_send_simple(&p->control, MESSAGE_DONE, err) < 0 ||
+        transfer_read_last(&p->control, MESSAGE_END, &end, &p->report, err) < 0)
         return -1;
-    int result = end.type == MESSAGE_END ? 0 : control_unexpected(&end, err);
     message_release(&end);
-    return result;
+    return 0;
 }
 
 static int fetch(struct pull *p, struct error *err)
@@ -259,8 +260,12 @@ static int fetch(struct pull *p, struct error *err)
     count_first(p);
     if (destination_check(&p->destination, &p->plan,
                           staging_tree_space(staging_tree(p->staging), &p->plan, &p->left), err) < 0 ||
-        move(p, err) < 0 || run_work(p, finish, err) < 0)
+        move(p, err) < 0)
         return -1;
+    uint64_t lap = clock_ns();
+    if (run_work(p, finish, err) < 0)
+        return -1;
+    p->report.flush_ns = clock_lap(&lap);
     struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
     r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;
     r->verified = r->durable = true;

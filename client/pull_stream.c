@@ -2,6 +2,8 @@
  * order. */
 #include "client/stream_moves.h"
 
+#include "common/clock.h"
+
 #include <string.h>
 
 /* Asked for and not answered: enough to bridge a round trip, little enough that a slow stream does not hold
@@ -35,7 +37,9 @@ static int ask_ahead(struct client_stream *s, enum work_state *state, struct err
             *state = WORK_ITEM;
             return 0;
         }
+        uint64_t lap = clock_ns();
         *state = work_take(s->job->work, s->stream.number, &item, asked > 0 ? 0 : LOOK_MS);
+        s->activity.idle_ns += asked > 0 ? 0 : clock_lap(&lap);
         if (*state != WORK_ITEM)
             return 0;
         if (ask(s, &item, err) < 0)

@@ -9,6 +9,7 @@
 #include "client/scan.h"
 #include "client/transfer.h"
 
+#include "common/clock.h"
 #include "common/units.h"
 
 #include <stdlib.h>
@@ -218,18 +219,18 @@ static int judge_failures(struct push *p, struct error *err)
 static int commit(struct push *p, struct error *err)
 {
     struct message published;
+    struct report *r = &p->report;
+    uint64_t lap = clock_ns();
     if (control_send_simple(&p->control, MESSAGE_COMMIT, err) < 0 ||
-        control_next(&p->control, &published, err) < 0)
+        transfer_read_last(&p->control, MESSAGE_PUBLISHED, &published, r, err) < 0)
         return -1;
-    int result = published.type == MESSAGE_PUBLISHED ? 0 : control_unexpected(&published, err);
-    if (result == 0) {
-        struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
-        r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;
-        p->report.verified = true;
-        p->report.durable = published.u.published.durable;
-    }
+    r->flush_ns = clock_lap(&lap);
+    r->bytes.sent =
+        r->bytes.total - r->bytes.skipped - r->bytes.resumed; /* over several attempts, counted once */
+    r->verified = true;
+    r->durable = published.u.published.durable;
     message_release(&published);
-    return result;
+    return 0;
 }
 
 static int negotiate(struct push *p, struct error *err)

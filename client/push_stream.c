@@ -2,6 +2,7 @@
  * something to send. */
 #include "client/stream_moves.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 
 #include <errno.h>
@@ -108,6 +109,7 @@ int push_stream_move(struct client_stream *s, struct error *err)
     for (;;) {
         struct work_item item;
         bool waits = work_under_way(s->job->work, s->stream.number) > 0;
+        uint64_t lap = clock_ns();
         enum work_state state = work_take(s->job->work, s->stream.number, &item, waits ? 0 : LOOK_MS);
         if (state == WORK_ITEM) {
             if (send_block(s, &item, err) < 0 || take_answers(s, 0, err) < 0)
@@ -120,5 +122,6 @@ int push_stream_move(struct client_stream *s, struct error *err)
             return client_stream_end(s, err);
         if (wire_flush(&s->wire, false, err) < 0 || take_answers(s, LOOK_MS, err) < 0)
             return -1;
+        s->activity.idle_ns += waits ? 0 : clock_lap(&lap);
     }
 }

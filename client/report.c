@@ -2,6 +2,7 @@
 #include "client/report.h"
 
 #include "client/output.h"
+#include "client/verdict.h"
 #include "common/units.h"
 #include "proto/json.h"
 #include "proto/limits.h"
@@ -60,6 +61,15 @@ void report_stream(struct report *r, const struct report_stream *stream)
     r->streams[r->stream_count++] = *stream;
 }
 
+void report_peer(struct report *r, unsigned number, const struct activity *activity)
+{
+    for (size_t i = r->stream_count; i-- > 0;)
+        if (r->streams[i].number == number) {
+            r->streams[i].peer = *activity;
+            return;
+        }
+}
+
 void report_leave_alone(struct report *r, const char *path)
 {
     r->left_alone = grow(r->left_alone, r->left_alone_count, sizeof *r->left_alone);
@@ -97,6 +107,32 @@ static uint64_t rate(const struct report *r)
     return r->seconds > 0 ? (uint64_t)((double)r->bytes.sent / r->seconds) : 0;
 }
 
+static bool sends(const struct report *r)
+{
+    return strcmp(r->command, "push") == 0;
+}
+
+static struct verdict limited_by(const struct report *r, const struct report_stream *s)
+{
+    return sends(r) ? verdict_of(&s->own, &s->peer) : verdict_of(&s->peer, &s->own);
+}
+
+/* Of all streams and of the flush behind them, for which each of them had to wait. */
+static struct verdict limited_in_all(const struct report *r)
+{
+    struct report_stream sum = {0};
+    for (size_t i = 0; i < r->stream_count; i++)
+        if (r->streams[i].peer.wall_ns > 0) {
+            struct activity flush = {.wall_ns = r->flush_ns}, flushing = flush;
+            flushing.file_ns = r->flush_ns;
+            activity_add(&sum.own, &r->streams[i].own);
+            activity_add(&sum.peer, &r->streams[i].peer);
+            activity_add(&sum.own, sends(r) ? &flush : &flushing);
+            activity_add(&sum.peer, sends(r) ? &flushing : &flush);
+        }
+    return limited_by(r, &sum);
+}
+
 /* -- JSON -- */
 
 static void add_streams(struct json *result, const struct report *r)
@@ -110,7 +146,11 @@ static void add_streams(struct json *result, const struct report *r)
         json_add_size(stream, "rcvbuf", s->rcvbuf);
         json_add_size(stream, "sndbuf", s->sndbuf);
         json_add_text(stream, "send", s->sendfile ? "sendfile" : "copy");
-        json_add_null(stream, "limited_by"); /* not measured */
+        const char *name = verdict_name(limited_by(r, s).stage, sends(r));
+        if (name)
+            json_add_text(stream, "limited_by", name);
+        else
+            json_add_null(stream, "limited_by");
     }
 }
 
@@ -206,6 +246,17 @@ static void print_streams(const struct report *r)
                  r->in_turn ? ", blocks of a rotating disk read in turn" : "");
 }
 
+/* Below this a run says nothing about what the machines can do. */
+#define VERDICT_MIN_SECONDS 0.5
+
+static void print_verdict(const struct report *r)
+{
+    struct verdict verdict = limited_in_all(r);
+    if (verdict.stage == VERDICT_NONE || r->seconds < VERDICT_MIN_SECONDS)
+        return;
+    (void)printf("  limited by: %s %.0f %%\n", verdict_text(verdict.stage, sends(r)), 100 * verdict.share);
+}
+
 static void print_left_alone(const struct report *r)
 {
     if (r->left_alone_count == 0)
@@ -248,7 +299,6 @@ static void print_moves(const struct report *r)
 static void print_text(const struct report *r, bool ok)
 {
     char bytes[UNITS_TEXT_MAX], speed[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
-    bool push = strcmp(r->command, "push") == 0;
     (void)units_format_bytes(bytes, r->bytes.sent);
     if (r->dry_run) {
         print_moves(r);
@@ -256,11 +306,12 @@ static void print_text(const struct report *r, bool ok)
                      r->files.sent, r->files.total, bytes);
     } else if (ok) {
         (void)printf("%s %s: %" PRIu64 " files, %s %s in %s, %s%s%s\n", r->command, r->model, r->files.total,
-                     bytes, push ? "sent" : "received",
+                     bytes, sends(r) ? "sent" : "received",
                      units_format_duration(time, (uint64_t)(r->seconds * 1000)),
                      units_format_rate(speed, rate(r)), r->verified ? ", verified" : "",
                      r->durable ? ", durable" : "");
         print_streams(r);
+        print_verdict(r);
     }
     print_parts(r);
     print_left_alone(r);

@@ -4,12 +4,15 @@
 #define CLIENT_REPORT_H
 
 #include "client/options.h"
+#include "common/activity.h"
 #include "proto/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct report_stream {
+    unsigned number;
+    struct activity own, peer; /* peer is all zero until the server has told */
     uint64_t bytes, rcvbuf, sndbuf;
     double seconds;
     bool sendfile;
@@ -34,7 +37,8 @@ struct report {
     struct {
         uint64_t total, sent, resumed, skipped;
     } bytes;
-    double seconds; /* of the transfer itself */
+    double seconds;    /* of the transfer itself */
+    uint64_t flush_ns; /* after it, until all was durable and shown */
     struct report_stream *streams;
     size_t stream_count;
     struct report_failure *failures;
@@ -57,6 +61,8 @@ void report_fail(struct report *report, const char *path, const struct error *er
 void report_warn(struct report *report, const struct options *options, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void report_stream(struct report *report, const struct report_stream *stream);
+/* What the server's end of the latest stream of this number did; ignored if there was none. */
+void report_peer(struct report *report, unsigned number, const struct activity *activity);
 void report_move(struct report *report, const char *path, uint64_t bytes);
 void report_leave_alone(struct report *report, const char *path);
 

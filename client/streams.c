@@ -42,6 +42,8 @@ static int run_connection(struct client_stream *s, int (*move)(struct client_str
         return -1;
     wire_init(&s->wire, s->stream.fd);
     int result = move(s, err);
+    activity_add(&s->activity, &s->wire.activity);
+    activity_add_socket(&s->activity, s->stream.fd);
     wire_release(&s->wire);
     return result;
 }
@@ -103,21 +105,27 @@ void push_stream_run(struct stream *stream)
 {
     struct client_stream *s = (struct client_stream *)stream;
     s->fd = -1;
+    activity_begin(&s->activity);
     sender_init(&s->sender, &s->wire);
     if (s->job->pacer)
         sender_limit(&s->sender, s->job->pacer);
     s->sender.disk = s->job->disk;
     run(s, push_stream_move);
     fdio_drop(&s->fd);
+    s->activity.bytes = s->sender.payload_bytes;
     sender_release(&s->sender);
+    activity_end(&s->activity);
 }
 
 void pull_stream_run(struct stream *stream)
 {
     struct client_stream *s = (struct client_stream *)stream;
+    activity_begin(&s->activity);
     receiver_init(&s->receiver, &s->wire, s->job->staging);
     if (s->job->pacer)
         receiver_limit(&s->receiver, s->job->pacer);
     run(s, pull_stream_move);
+    s->activity.bytes = s->receiver.payload_bytes;
     receiver_release(&s->receiver);
+    activity_end(&s->activity);
 }

@@ -6,6 +6,7 @@
 #ifndef CLIENT_STREAMS_H
 #define CLIENT_STREAMS_H
 
+#include "common/activity.h"
 #include "common/hostport.h"
 #include "common/receiver.h"
 #include "common/sender.h"
@@ -41,6 +42,7 @@ struct client_stream {
     _Atomic uint64_t moved;   /* blocks sent and answers taken, a sign of life */
     uint64_t answered;        /* blocks that the server or this side has dealt with: progress */
     uint64_t rcvbuf, sndbuf;  /* granted */
+    struct activity activity; /* over all its connections; after the join */
 
     /* push: */
     int fd; /* of source file `file` */

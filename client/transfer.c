@@ -184,7 +184,9 @@ static int watch(struct transfer *t, struct error *err)
 
 static void add_stream_report(const struct transfer *t, const struct client_stream *s, struct report *report)
 {
-    struct report_stream stream = {.bytes = work_stream_bytes(t->setup->job->work, s->stream.number),
+    struct report_stream stream = {.number = s->stream.number,
+                                   .own = s->activity,
+                                   .bytes = work_stream_bytes(t->setup->job->work, s->stream.number),
                                    .rcvbuf = s->rcvbuf,
                                    .sndbuf = s->sndbuf,
                                    .seconds = (double)(s->stream.ended_ns - s->stream.started_ns) / 1e9,
@@ -258,4 +260,39 @@ int transfer_run(const struct transfer_setup *setup, struct report *report, stru
     fdio_drop(&setup->job->cancel_fd);
     free(t.streams);
     return result;
+}
+
+static int take_activity(const struct message *message, struct report *report, struct error *err)
+{
+    if (message->u.activity.stream >= LIMIT_STREAMS)
+        return control_unexpected(message, err);
+    struct activity activity = {.bytes = message->u.activity.bytes,
+                                .wall_ns = message->u.activity.wall,
+                                .file_ns = message->u.activity.file,
+                                .socket_ns = message->u.activity.socket,
+                                .cpu_ns = message->u.activity.cpu,
+                                .queued_ns = message->u.activity.queued,
+                                .busy_ns = message->u.activity.busy,
+                                .window_ns = message->u.activity.window,
+                                .source_bytes = message->u.activity.source,
+                                .cached_bytes = message->u.activity.cached};
+    report_peer(report, (unsigned)message->u.activity.stream, &activity);
+    return 0;
+}
+
+int transfer_read_last(struct control *control, enum message_type type, struct message *message,
+                       struct report *report, struct error *err)
+{
+    for (;;) {
+        if (control_next(control, message, err) < 0)
+            return -1;
+        int result = message->type == MESSAGE_ACTIVITY ? take_activity(message, report, err)
+                     : message->type == type           ? 0
+                                                       : control_unexpected(message, err);
+        if (result == 0 && message->type == type)
+            return 0;
+        message_release(message);
+        if (result < 0)
+            return -1;
+    }
 }

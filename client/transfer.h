@@ -28,4 +28,9 @@ struct transfer_setup {
  * the report, also when it fails: ERROR_LOST, ERROR_NO_SPACE, ERROR_INTERRUPTED … */
 int transfer_run(const struct transfer_setup *setup, struct report *report, struct error *err);
 
+/* The server's last word, which has to be of this type; what it tells before about its streams goes into the
+ * report. On success message_release() it. */
+int transfer_read_last(struct control *control, enum message_type type, struct message *message,
+                       struct report *report, struct error *err);
+
 #endif

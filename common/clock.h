@@ -17,4 +17,12 @@ static inline uint64_t clock_ms(void)
     return clock_ns() / 1000000u;
 }
 
+/* Nanoseconds since *last, which becomes now. */
+static inline uint64_t clock_lap(uint64_t *last)
+{
+    uint64_t now = clock_ns(), passed = now - *last;
+    *last = now;
+    return passed;
+}
+
 #endif

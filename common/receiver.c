@@ -2,6 +2,7 @@
  * it should be. */
 #include "common/receiver.h"
 
+#include "common/clock.h"
 #include "common/partfile.h"
 
 #include <stdlib.h>
@@ -49,6 +50,15 @@ static void write_bytes(struct receiver *r, struct arrival *a, const void *bytes
         a->claimed = staging_write(r->staging, &a->claim, bytes, length, at, a->trouble);
 }
 
+static void pause_for(struct receiver *r, size_t length)
+{
+    if (!r->pacer)
+        return;
+    uint64_t lap = clock_ns();
+    pacer_take(r->pacer, length);
+    r->wire->activity.paused_ns += clock_lap(&lap);
+}
+
 /* Piece by piece: read, hash, write. With `whole` the pieces are collected, and written when they are proven.
  */
 static int receive(struct receiver *r, struct arrival *a, bool whole, struct error *err)
@@ -56,16 +66,17 @@ static int receive(struct receiver *r, struct arrival *a, bool whole, struct err
     uint64_t length = a->chunk->length;
     for (uint64_t at = 0; at < length;) {
         size_t piece = length - at < r->piece ? (size_t)(length - at) : r->piece;
-        if (r->pacer)
-            pacer_take(r->pacer, piece);
+        pause_for(r, piece);
         uint8_t *to = whole ? r->buffer + at : r->buffer;
         if (wire_read(r->wire, to, piece, err) < 0)
             return -1;
         digest_update(r->digest, to, piece);
         atomic_fetch_add_explicit(&r->payload_bytes, piece, memory_order_relaxed);
         atomic_fetch_add_explicit(&r->hashed_bytes, piece, memory_order_relaxed);
+        uint64_t lap = clock_ns();
         if (!whole)
             write_bytes(r, a, to, piece, at);
+        r->wire->activity.file_ns += clock_lap(&lap);
         at += piece;
         if (r->on_piece && at < length && r->on_piece(r, at, err) < 0)
             return -1;
@@ -77,7 +88,7 @@ static int receive(struct receiver *r, struct arrival *a, bool whole, struct err
 static enum receiver_answer store(struct receiver *r, struct arrival *a, bool whole,
                                   const uint8_t hash[HASH_SIZE])
 {
-    uint64_t block = a->chunk->offset / BLOCK_SIZE;
+    uint64_t block = a->chunk->offset / BLOCK_SIZE, lap = clock_ns();
     if (whole) {
         a->claimed = staging_begin(r->staging, a->chunk->file, block, true, &a->claim, a->trouble);
         write_bytes(r, a, r->buffer, (size_t)a->chunk->length, 0);
@@ -86,6 +97,7 @@ static enum receiver_answer store(struct receiver *r, struct arrival *a, bool wh
         a->claimed = staging_end(r->staging, &a->claim, hash, a->trouble);
     if (a->claimed == STAGING_TAKEN)
         a->claimed = staging_wait(r->staging, a->chunk->file, block, a->trouble);
+    r->wire->activity.file_ns += clock_lap(&lap);
     return a->claimed == STAGING_FAILED ? RECEIVER_FAILED : RECEIVER_STORED;
 }
 
@@ -111,9 +123,11 @@ int receiver_block(struct receiver *r, const struct chunk *chunk, enum receiver_
     enum error_code status = ERROR_NONE;
     struct arrival a = {.chunk = chunk, .claimed = STAGING_TAKEN, .trouble = trouble};
     bool whole = chunk->length <= RECEIVER_PIECE || staging_is_direct(r->staging, chunk->file);
+    uint64_t lap = clock_ns();
     if (!whole)
         a.claimed =
             staging_begin(r->staging, chunk->file, chunk->offset / BLOCK_SIZE, false, &a.claim, trouble);
+    r->wire->activity.file_ns += clock_lap(&lap);
     whole = a.claimed == STAGING_TAKEN; /* another stream writes it: this copy waits in memory */
     digest_begin(r->digest);
     if (receive(r, &a, whole, err) < 0 || read_trailer(r, hash, &status, err) < 0) {

@@ -3,6 +3,7 @@
  * of bytes leaves. */
 #include "common/sender.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 
 #include <errno.h>
@@ -72,11 +73,14 @@ static bool is_refusal(int sys)
 }
 
 /* Reads a piece into the buffer; what cannot be read becomes filling, and trouble is noted. */
-static void read_piece(struct passage *passage, uint8_t *buffer, uint64_t at, size_t length)
+static void read_piece(struct sender *sender, struct passage *passage, uint8_t *buffer, uint64_t at,
+                       size_t length)
 {
+    uint64_t lap = clock_ns();
     ssize_t n = passage->trouble->code == ERROR_NONE
                     ? fdio_pread(passage->fd, buffer, length, passage->offset + at)
                     : 0;
+    sender->wire->activity.file_ns += clock_lap(&lap);
     if (n == (ssize_t)length)
         return;
     note_trouble(passage, n);
@@ -86,8 +90,8 @@ static void read_piece(struct passage *passage, uint8_t *buffer, uint64_t at, si
 
 static int send_copied(struct sender *sender, const void *bytes, size_t length, struct error *err)
 {
-    if (fdio_send(sender->wire->fd, bytes, length, true) < 0)
-        return error_set_sys(err, ERROR_LOST, errno, "the connection was lost");
+    if (wire_send(sender->wire, bytes, length, true, err) < 0)
+        return -1;
     atomic_fetch_add_explicit(&sender->payload_bytes, length, memory_order_relaxed);
     return 0;
 }
@@ -100,7 +104,9 @@ static int sendfile_piece(struct sender *sender, struct passage *passage, uint64
     *sent = 0;
     while (*sent < length && !sender->refuses_sendfile && passage->trouble->code == ERROR_NONE) {
         off_t from = (off_t)(passage->offset + at + *sent);
+        uint64_t lap = clock_ns();
         ssize_t n = sendfile(sender->wire->fd, passage->fd, &from, length - *sent);
+        sender->wire->activity.socket_ns += clock_lap(&lap);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN || errno == ETIMEDOUT))
@@ -118,6 +124,15 @@ static int sendfile_piece(struct sender *sender, struct passage *passage, uint64
     return 0;
 }
 
+static void pause_for(struct sender *sender, size_t length)
+{
+    if (!sender->pacer)
+        return;
+    uint64_t lap = clock_ns();
+    pacer_take(sender->pacer, length);
+    sender->wire->activity.paused_ns += clock_lap(&lap);
+}
+
 static void hash_piece(struct sender *sender, const struct passage *passage, const void *bytes, size_t length)
 {
     if (!passage->hashing)
@@ -133,7 +148,7 @@ static int send_piece(struct sender *sender, struct passage *passage, uint64_t a
     if (sendfile_piece(sender, passage, at, length, &sent, err) < 0)
         return -1;
     if (passage->hashing || sent < length)
-        read_piece(passage, sender->buffer, at, length);
+        read_piece(sender, passage, sender->buffer, at, length);
     hash_piece(sender, passage, sender->buffer, length);
     return sent < length ? send_copied(sender, sender->buffer + sent, length - sent, err) : 0;
 }
@@ -142,13 +157,14 @@ static int send_large(struct sender *sender, struct passage *passage, struct err
 {
     if (wire_flush(sender->wire, true, err) < 0)
         return -1;
+    uint64_t lap = clock_ns();
     if (sender->disk)
         disk_fetch(sender->disk, passage->fd, passage->offset, passage->length);
+    sender->wire->activity.file_ns += clock_lap(&lap);
     for (uint64_t at = 0; at < passage->length; at += sender->piece) {
         uint64_t left = passage->length - at;
         size_t length = left < sender->piece ? (size_t)left : sender->piece;
-        if (sender->pacer)
-            pacer_take(sender->pacer, length);
+        pause_for(sender, length);
         if (send_piece(sender, passage, at, length, err) < 0)
             return -1;
     }
@@ -158,13 +174,12 @@ static int send_large(struct sender *sender, struct passage *passage, struct err
 static int send_small(struct sender *sender, struct passage *passage, struct error *err)
 {
     size_t length = (size_t)passage->length;
-    if (sender->pacer)
-        pacer_take(sender->pacer, length);
+    pause_for(sender, length);
     uint8_t *room = wire_room(sender->wire, length, err);
     if (!room)
         return -1;
     if (length > 0)
-        read_piece(passage, room, 0, length);
+        read_piece(sender, passage, room, 0, length);
     hash_piece(sender, passage, room, length);
     wire_took(sender->wire, length);
     atomic_fetch_add_explicit(&sender->payload_bytes, length, memory_order_relaxed);

@@ -1,6 +1,7 @@
 /* Two buffers around a socket. Nothing here knows what the bytes mean. */
 #include "common/wire.h"
 
+#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/socket.h"
 
@@ -37,12 +38,14 @@ static int lost(struct error *err, ssize_t result)
 }
 
 /* One recv of at most `length` bytes, at least `length` with MSG_WAITALL where the stream goes on. */
-static ssize_t receive(int fd, void *buffer, size_t length, int flags)
+static ssize_t receive(struct wire *wire, void *buffer, size_t length, int flags)
 {
+    uint64_t lap = clock_ns();
     ssize_t n;
     do
-        n = recv(fd, buffer, length, flags);
+        n = recv(wire->fd, buffer, length, flags);
     while (n < 0 && errno == EINTR);
+    wire->activity.socket_ns += clock_lap(&lap);
     return n;
 }
 
@@ -61,8 +64,8 @@ int wire_read(struct wire *wire, void *buffer, size_t length, struct error *err)
         /* The buffer is empty now: fill it, or pass it by. */
         wire->in_start = wire->in_end = 0;
         bool direct = length >= WIRE_IN_SIZE;
-        ssize_t n = direct ? receive(wire->fd, to, length, MSG_WAITALL)
-                           : receive(wire->fd, wire->in, WIRE_IN_SIZE, 0);
+        ssize_t n =
+            direct ? receive(wire, to, length, MSG_WAITALL) : receive(wire, wire->in, WIRE_IN_SIZE, 0);
         if (n <= 0)
             return lost(err, n);
         if (direct) {
@@ -86,7 +89,7 @@ int wire_is_readable(struct wire *wire, int wait_ms, struct error *err)
         if (wait_ms > 0 && socket_wait(wire->fd, POLLIN, -1, wait_ms) < 0)
             return lost(err, -1);
         wait_ms = 0;
-        ssize_t n = receive(wire->fd, wire->in + wire->in_end, WIRE_IN_SIZE - wire->in_end, MSG_DONTWAIT);
+        ssize_t n = receive(wire, wire->in + wire->in_end, WIRE_IN_SIZE - wire->in_end, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
         if (n <= 0)
@@ -104,10 +107,18 @@ int wire_read_chunk(struct wire *wire, struct chunk *chunk, struct error *err)
     return chunk_decode(chunk, header, err);
 }
 
+int wire_send(struct wire *wire, const void *bytes, size_t length, bool more, struct error *err)
+{
+    uint64_t lap = clock_ns();
+    ssize_t result = fdio_send(wire->fd, bytes, length, more);
+    wire->activity.socket_ns += clock_lap(&lap);
+    return result < 0 ? lost(err, -1) : 0;
+}
+
 int wire_flush(struct wire *wire, bool more, struct error *err)
 {
-    if (wire->out_used > 0 && fdio_send(wire->fd, wire->out, wire->out_used, more) < 0)
-        return lost(err, -1);
+    if (wire->out_used > 0 && wire_send(wire, wire->out, wire->out_used, more, err) < 0)
+        return -1;
     wire->out_used = 0;
     return 0;
 }

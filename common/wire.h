@@ -8,6 +8,7 @@
 #ifndef COMMON_WIRE_H
 #define COMMON_WIRE_H
 
+#include "common/activity.h"
 #include "proto/chunk.h"
 #include "proto/error.h"
 
@@ -24,6 +25,7 @@ struct wire {
     int fd; /* borrowed */
     uint8_t *in, *out;
     size_t in_start, in_end, out_used;
+    struct activity activity; /* of this connection: time in its calls, to which others add theirs */
 };
 
 /* Over a connected, blocking socket. */
@@ -52,5 +54,7 @@ int wire_put_chunk(struct wire *wire, const struct chunk *chunk, struct error *e
 uint8_t *wire_room(struct wire *wire, size_t length, struct error *err);
 void wire_took(struct wire *wire, size_t length);
 int wire_flush(struct wire *wire, bool more, struct error *err);
+/* Sends around the batch, which has to be flushed. */
+int wire_send(struct wire *wire, const void *bytes, size_t length, bool more, struct error *err);
 
 #endif

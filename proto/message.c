@@ -33,7 +33,7 @@ struct field {
 
 #define FIELD(name, kind, member)    {name, kind, false, offsetof(struct message, u.member)}
 #define OPTIONAL(name, kind, member) {name, kind, true, offsetof(struct message, u.member)}
-#define MOST_FIELDS                  8
+#define MOST_FIELDS                  11
 
 static const struct {
     const char *name;
@@ -94,6 +94,14 @@ static const struct {
                         {FIELD("file", KIND_SIZE, blocks.file), FIELD("first", KIND_SIZE, blocks.first),
                          FIELD("hashes", KIND_HASHES, blocks.hashes)}},
     [MESSAGE_DONE] = {"done", {{0}}},
+    [MESSAGE_ACTIVITY] =
+        {"activity",
+         {FIELD("stream", KIND_SIZE, activity.stream), FIELD("bytes", KIND_SIZE, activity.bytes),
+          FIELD("wall", KIND_SIZE, activity.wall), FIELD("file", KIND_SIZE, activity.file),
+          FIELD("socket", KIND_SIZE, activity.socket), FIELD("cpu", KIND_SIZE, activity.cpu),
+          FIELD("queued", KIND_SIZE, activity.queued), FIELD("busy", KIND_SIZE, activity.busy),
+          FIELD("window", KIND_SIZE, activity.window), FIELD("source", KIND_SIZE, activity.source),
+          FIELD("cached", KIND_SIZE, activity.cached)}},
 };
 
 void size_list_add(struct size_list *list, uint64_t value)

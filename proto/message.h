@@ -45,6 +45,7 @@ enum message_type {
     MESSAGE_HASHES,
     MESSAGE_BLOCKS,
     MESSAGE_DONE,
+    MESSAGE_ACTIVITY,
     MESSAGE_TYPE_COUNT
 };
 
@@ -127,6 +128,9 @@ struct message {
             uint64_t file, first;
             struct block_hashes hashes;
         } blocks;
+        struct { /* times in nanoseconds; common/activity.h says what they mean */
+            uint64_t stream, bytes, wall, file, socket, cpu, queued, busy, window, source, cached;
+        } activity;
     } u;
 };
 

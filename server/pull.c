@@ -50,8 +50,10 @@ static void close_run(void *request)
 static void close_after(struct session *session, void *request)
 {
     struct pull *p = request;
-    if (p->client_is_done)
+    if (p->client_is_done) {
+        session_send_activity(session, p->transfer);
         session_send_simple(session, MESSAGE_END);
+    }
     server_want_sweep(session_server(session)); /* the trash may hold what was pinned */
     pull_end(p);
 }

@@ -394,6 +394,7 @@ static void publish_after(struct session *session, void *request)
         struct message published = {.type = MESSAGE_PUBLISHED,
                                     .u.published = {p->plan.count, p->published_bytes, true}};
         log_info("%s: published by %s", p->id, session_peer(session));
+        session_send_activity(session, p->transfer);
         session_send(session, &published);
     }
     release_after(session, p);

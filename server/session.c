@@ -207,6 +207,28 @@ void session_send_simple(struct session *s, enum message_type type)
     session_send(s, &message);
 }
 
+void session_send_activity(struct session *s, const struct transfer *transfer)
+{
+    for (unsigned i = 0; i < LIMIT_STREAMS; i++) {
+        const struct activity *a = transfer_activity(transfer, i);
+        struct message message = {.type = MESSAGE_ACTIVITY};
+        if (!a)
+            continue;
+        message.u.activity.stream = i;
+        message.u.activity.bytes = a->bytes;
+        message.u.activity.wall = a->wall_ns;
+        message.u.activity.file = a->file_ns;
+        message.u.activity.socket = a->socket_ns;
+        message.u.activity.cpu = a->cpu_ns;
+        message.u.activity.queued = a->queued_ns;
+        message.u.activity.busy = a->busy_ns;
+        message.u.activity.window = a->window_ns;
+        message.u.activity.source = a->source_bytes;
+        message.u.activity.cached = a->cached_bytes;
+        session_send(s, &message);
+    }
+}
+
 void session_send_error(struct session *s, const struct error *error, const char *path)
 {
     struct message message = {

@@ -12,6 +12,7 @@
 #include "proto/message.h"
 #include "server/admission.h"
 #include "server/server.h"
+#include "server/transfer.h"
 
 #include <stdatomic.h>
 
@@ -62,6 +63,8 @@ void session_reject(struct session *session, const struct message *message);
 /* Sends one batch of a listing from *at on. False if it was at its end. */
 bool session_send_files(struct session *session, const struct listing *listing, size_t *at);
 void session_send_simple(struct session *session, enum message_type type);
+/* What each stream of a transfer that has stopped did with its time. */
+void session_send_activity(struct session *session, const struct transfer *transfer);
 /* Room has come for produce(), or something to send. */
 void session_kick(struct session *session);
 /* Tells the client why the request failed; session_finished() has to follow. */

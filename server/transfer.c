@@ -21,6 +21,7 @@ struct transfer_stream {
     struct transfer *transfer;
     struct transfer_stream *next;
     _Atomic uint64_t payload_bytes, hashed_bytes;
+    struct activity activity;
 };
 
 struct transfer {
@@ -34,6 +35,7 @@ struct transfer {
     unsigned active;
     bool stopping;
     uint64_t ended_payload, ended_hashed; /* of streams that are gone */
+    struct activity ended[LIMIT_STREAMS]; /* by number */
 };
 
 /* -- push: receive -- */
@@ -133,15 +135,26 @@ static int push_stream_loop(struct push_stream *p, struct error *err)
     }
 }
 
+/* The last of a stream: what its connection did becomes what the stream did. */
+static void end_wire(struct transfer_stream *own, struct wire *wire)
+{
+    activity_add(&own->activity, &wire->activity);
+    activity_add_socket(&own->activity, wire->fd);
+    own->activity.bytes = own->payload_bytes;
+    wire_release(wire);
+    activity_end(&own->activity);
+}
+
 static void push_stream_run(struct stream *stream)
 {
     struct push_stream p = {.own = (struct transfer_stream *)stream, .acknowledged_ms = clock_ms()};
+    activity_begin(&p.own->activity);
     wire_init(&p.wire, stream->fd);
     receiver_init(&p.receiver, &p.wire, p.own->transfer->staging);
     p.receiver.on_piece = on_piece;
     (void)push_stream_loop(&p, &stream->error);
     receiver_release(&p.receiver);
-    wire_release(&p.wire);
+    end_wire(p.own, &p.wire);
 }
 
 /* -- pull: send -- */
@@ -213,13 +226,14 @@ static void pull_stream_run(struct stream *stream)
 {
     struct pull_stream p = {.own = (struct transfer_stream *)stream, .fd = -1};
     p.version = p.own->transfer->version;
+    activity_begin(&p.own->activity);
     wire_init(&p.wire, stream->fd);
     sender_init(&p.sender, &p.wire);
     p.sender.disk = p.own->transfer->disk;
     (void)pull_stream_loop(&p, &stream->error);
     fdio_drop(&p.fd);
     sender_release(&p.sender);
-    wire_release(&p.wire);
+    end_wire(p.own, &p.wire);
 }
 
 /* -- the loop's side -- */
@@ -286,6 +300,7 @@ void transfer_on_mail(struct mail *mail)
     unlink_stream(transfer, ended);
     transfer->ended_payload += ended->payload_bytes;
     transfer->ended_hashed += ended->hashed_bytes;
+    activity_add(&transfer->ended[ended->stream.number], &ended->activity);
     if (ended->stream.error.code == ERROR_PROTOCOL)
         log_warn("data stream %u: %s", ended->stream.number, ended->stream.error.text);
     else
@@ -314,6 +329,11 @@ void transfer_destroy(struct transfer **transfer)
     assert(!*transfer || (*transfer)->active == 0);
     free(*transfer);
     *transfer = NULL;
+}
+
+const struct activity *transfer_activity(const struct transfer *transfer, unsigned number)
+{
+    return transfer->ended[number].wall_ns > 0 ? &transfer->ended[number] : NULL;
 }
 
 uint64_t transfer_bytes(struct transfer *transfer)

@@ -9,9 +9,11 @@
 #ifndef SERVER_TRANSFER_H
 #define SERVER_TRANSFER_H
 
+#include "common/activity.h"
 #include "common/disk.h"
 #include "common/mailbox.h"
 #include "common/staging.h"
+#include "proto/limits.h"
 #include "server/version.h"
 
 #include <stdbool.h>
@@ -42,6 +44,9 @@ void transfer_stop(struct transfer *transfer);
 
 /* When it is idle. */
 void transfer_destroy(struct transfer **transfer);
+
+/* What the connections of this stream that have ended did with their time; NULL if there were none. */
+const struct activity *transfer_activity(const struct transfer *transfer, unsigned number);
 
 uint64_t transfer_bytes(struct transfer *transfer); /* payload so far, over all streams */
 uint64_t transfer_hashed_bytes(struct transfer *transfer);

@@ -43,6 +43,9 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_HASHES] = "{\"type\":\"hashes\",\"file\":3}",
     [MESSAGE_BLOCKS] = "{\"type\":\"blocks\",\"file\":3,\"first\":8192,\"hashes\":\"" HASH "\"}",
     [MESSAGE_DONE] = "{\"type\":\"done\"}",
+    [MESSAGE_ACTIVITY] =
+        "{\"type\":\"activity\",\"stream\":1,\"bytes\":2,\"wall\":3,\"file\":4,\"socket\":5,\"cpu\":6,"
+        "\"queued\":7,\"busy\":8,\"window\":9,\"source\":10,\"cached\":11}",
 };
 
 static int decode(const char *text, struct message *message)
@@ -126,17 +129,19 @@ static void the_fields_arrive_in_their_members(void **state)
 
 /* -- surgery on a sample: its members as texts -- */
 
+#define MOST_MEMBERS 12 /* of any message, with its type */
+
 struct member {
     char text[512];
 };
 
 /* Splits `{"a":1,"b":[…]}` into its members. */
-static size_t split(const char *object, struct member members[10])
+static size_t split(const char *object, struct member members[MOST_MEMBERS])
 {
     size_t count = 0, used = 0;
     int depth = 0;
     bool quoted = false;
-    memset(members, 0, 10 * sizeof *members);
+    memset(members, 0, MOST_MEMBERS * sizeof *members);
     for (const char *c = object + 1; c[1]; c++) {
         quoted ^= *c == '"';
         depth += !quoted && (*c == '{' || *c == '[');
@@ -154,7 +159,7 @@ static size_t split(const char *object, struct member members[10])
 /* The sample with member `at` replaced by `by`, left out if that is NULL. */
 static char *replace(const char *object, size_t at, const char *by)
 {
-    struct member members[10];
+    struct member members[MOST_MEMBERS];
     size_t count = split(object, members);
     char *text = calloc(1, 4096);
     assert_non_null(text);
@@ -193,7 +198,7 @@ static void every_field_is_missed(void **state)
 {
     (void)state;
     for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
-        struct member members[10];
+        struct member members[MOST_MEMBERS];
         size_t count = split(samples[type], members);
         for (size_t i = 0; i < count; i++) {
             char *name = name_of(members[i].text), *text = replace(samples[type], i, NULL);
@@ -210,7 +215,7 @@ static void every_field_must_have_its_type(void **state)
     static const char *const values[] = {"null", "true", "7",         "\"x\"", "[]",
                                          "{}",   "[7]",  "{\"a\":1}", "-1.5",  "\"\""};
     for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
-        struct member members[10];
+        struct member members[MOST_MEMBERS];
         size_t count = split(samples[type], members);
         for (size_t i = 1; i < count; i++) {
             char *name = name_of(members[i].text);
@@ -266,7 +271,7 @@ static void numbers_are_held_against_their_limits(void **state)
         {"0.5", false, false, false},
     };
     for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
-        struct member members[10];
+        struct member members[MOST_MEMBERS];
         size_t count = split(samples[type], members);
         for (size_t i = 1; i < count; i++) {
             char *name = name_of(members[i].text);
