@@ -1,8 +1,8 @@
 /* Block and file hashes, XXH3-128 (docs/protocol.md, section 1). The only door to xxHash.
  *
  * A block is hashed in one call, or in pieces: digest_begin(), digest_update() …, digest_finish(); then it
- * can begin again. A struct digest belongs to one thread. Measured: 0.03 CPU-seconds per 10^9 bytes when the
- * bytes are in the cache. */
+ * can begin again. A struct digest belongs to one thread. Measured: 0.03 to 0.05 CPU-seconds per 10^9
+ * bytes when the bytes are in the cache and the processor has AVX2, else 0.07 to 0.13. */
 #ifndef COMMON_DIGEST_H
 #define COMMON_DIGEST_H
 

@@ -24,6 +24,12 @@ static int file_error(struct error *err, const char *what, const struct file_ent
     return error_set_sys(err, ERROR_FILE, errno, "cannot %s '%s'", what, entry->path);
 }
 
+static void begin(struct partfile *part)
+{
+    *part = (struct partfile){.folder = -1, .fd = -1, .direct_fd = -1};
+    pthread_mutex_init(&part->turn, NULL);
+}
+
 static char *temporary_name(const char *name)
 {
     uint64_t random = 0;
@@ -44,6 +50,7 @@ static void release(struct partfile *part)
     fdio_drop(&part->folder);
     free(part->name);
     part->name = NULL;
+    pthread_mutex_destroy(&part->turn);
 }
 
 /* The folder of the final name, made if it is missing; once more if someone pruned it in between. */
@@ -84,10 +91,13 @@ int partfile_create(struct partfile *part, int root, const struct file_entry *en
                     struct error *err)
 {
     const char *name;
-    *part = (struct partfile){-1, -1, -1, NULL};
+    begin(part);
     part->folder = open_folder(root, entry->path, &name);
-    if (part->folder < 0)
-        return file_error(err, "make the folder of", entry);
+    if (part->folder < 0) {
+        file_error(err, "make the folder of", entry);
+        release(part);
+        return -1;
+    }
     part->name = temporary_name(name);
     part->fd =
         fdio_openat(part->folder, part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -108,10 +118,13 @@ int partfile_reopen(struct partfile *part, int root, const struct file_entry *en
                     bool direct, struct error *err)
 {
     const char *name;
-    *part = (struct partfile){-1, -1, -1, NULL};
+    begin(part);
     part->folder = path_open_parent(root, path, &name);
-    if (part->folder < 0)
-        return file_error(err, "open the partial copy of", entry);
+    if (part->folder < 0) {
+        file_error(err, "open the partial copy of", entry);
+        release(part);
+        return -1;
+    }
     part->name = strdup(name);
     part->fd = fdio_openat(part->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     if (part->fd < 0 || !part->name) {
@@ -133,6 +146,14 @@ char *partfile_path(const struct partfile *part, const struct file_entry *entry)
     return path;
 }
 
+static ssize_t write_cached(struct partfile *part, const void *bytes, size_t length, uint64_t offset)
+{
+    pthread_mutex_lock(&part->turn);
+    ssize_t n = fdio_pwrite(part->fd, bytes, length, offset);
+    pthread_mutex_unlock(&part->turn);
+    return n;
+}
+
 int partfile_write(struct partfile *part, const struct file_entry *entry, const void *bytes, size_t length,
                    uint64_t offset, struct error *err)
 {
@@ -144,7 +165,7 @@ int partfile_write(struct partfile *part, const struct file_entry *entry, const 
         direct = 0;
     }
     if (length > direct &&
-        fdio_pwrite(part->fd, (const char *)bytes + direct, length - direct, offset + direct) < 0)
+        write_cached(part, (const char *)bytes + direct, length - direct, offset + direct) < 0)
         return file_error(err, "write", entry);
     return 0;
 }

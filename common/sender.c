@@ -33,7 +33,7 @@ void sender_init(struct sender *sender, struct wire *wire)
     sender->disk = NULL;
     sender->piece = SENDER_PIECE;
     sender->digest = digest_create();
-    sender->buffer = malloc(SENDER_PIECE);
+    sender->buffer = malloc(SENDER_STEP);
     if (!sender->buffer)
         abort();
 }
@@ -141,16 +141,23 @@ static void hash_piece(struct sender *sender, const struct passage *passage, con
     atomic_fetch_add_explicit(&sender->hashed_bytes, length, memory_order_relaxed);
 }
 
+/* What sendfile has not sent is read and sent; what is hashed is read anyway. Step by step, so that the bytes
+ * are still in the processor's cache when they are hashed. */
 static int send_piece(struct sender *sender, struct passage *passage, uint64_t at, size_t length,
                       struct error *err)
 {
     size_t sent;
     if (sendfile_piece(sender, passage, at, length, &sent, err) < 0)
         return -1;
-    if (passage->hashing || sent < length)
-        read_piece(sender, passage, sender->buffer, at, length);
-    hash_piece(sender, passage, sender->buffer, length);
-    return sent < length ? send_copied(sender, sender->buffer + sent, length - sent, err) : 0;
+    for (size_t done = passage->hashing ? 0 : sent; done < length; done += SENDER_STEP) {
+        size_t step = length - done < SENDER_STEP ? length - done : SENDER_STEP;
+        size_t skip = sent > done ? (sent - done < step ? sent - done : step) : 0;
+        read_piece(sender, passage, sender->buffer, at + done, step);
+        hash_piece(sender, passage, sender->buffer, step);
+        if (skip < step && send_copied(sender, sender->buffer + skip, step - skip, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int send_large(struct sender *sender, struct passage *passage, struct error *err)

@@ -21,8 +21,11 @@
 
 /* Below this a read and a copy cost less than sendfile's page references and a second read for the hash. */
 #define SENDER_COPY_MAX ((uint64_t)64 << 10)
-/* A piece that is sent and then hashed while it is in the cache (measured: 256 KB to 1 MB alike). */
+/* A piece that is sent, and then hashed while its pages are hot. */
 #define SENDER_PIECE ((size_t)1 << 20)
+/* The steps in which a piece is read again and hashed: the buffer stays in the processor's second cache
+ * (measured: client CPU 0.20 s/GB instead of 0.23 with 1 MB, a push of one file over loopback). */
+#define SENDER_STEP ((size_t)256 << 10)
 
 struct sender {
     struct wire *wire;   /* borrowed */
@@ -30,7 +33,7 @@ struct sender {
     size_t piece;        /* SENDER_PIECE, or less under a low limit */
     struct disk *disk;   /* borrowed; NULL after sender_init(): blocks are read as they are sent */
     struct digest *digest;
-    uint8_t *buffer; /* SENDER_PIECE */
+    uint8_t *buffer; /* SENDER_STEP */
     bool refuses_sendfile;
     /* For others to read while it works: */
     _Atomic uint64_t payload_bytes, hashed_bytes, sendfile_bytes;
