@@ -1,5 +1,6 @@
 /* mstore: options, then one of the commands. */
 #include "client/commands.h"
+#include "client/help.h"
 #include "client/interrupt.h"
 #include "client/options.h"
 #include "client/output.h"
@@ -9,8 +10,14 @@
 #include <string.h>
 
 static int (*const commands[COMMAND_COUNT])(const struct options *) = {
-    [COMMAND_PUSH] = command_push, [COMMAND_PULL] = command_pull, [COMMAND_LS] = command_list,
-    [COMMAND_INFO] = command_info, [COMMAND_RM] = command_remove, [COMMAND_VERIFY] = command_verify,
+    [COMMAND_PUSH] = command_push,
+    [COMMAND_PULL] = command_pull,
+    [COMMAND_LS] = command_list,
+    [COMMAND_INFO] = command_info,
+    [COMMAND_RM] = command_remove,
+    [COMMAND_VERIFY] = command_verify,
+    [COMMAND_BENCH_READ] = command_bench_read,
+    [COMMAND_BENCH_REPORT] = command_bench_report,
 };
 
 int main(int argc, char **argv)
@@ -24,7 +31,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     log_open("mstore", options.verbose ? LOG_DEBUG : LOG_WARN);
     if (options.help || options.version) {
-        options.help ? options_print_help(stdout, options.command) : options_print_version(stdout);
+        options.help ? help_print(stdout, options.command) : help_print_version(stdout);
         status = output_finish(&options, NULL, &err);
     } else {
         status = commands[options.command](&options);

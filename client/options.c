@@ -5,15 +5,16 @@
  * man-page test cannot disagree. */
 #include "client/options.h"
 
+#include "client/chart.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/units.h"
 #include "proto/name.h"
-#include "proto/version.h"
 
-#define PROGRAM       "mstore"
+#define PROGRAM       OPTIONS_PROGRAM
 #define HELP_MODEL    "NS/MODEL"
 #define ARGUMENTS_ANY SIZE_MAX
 
@@ -33,6 +34,13 @@ enum option_id {
     OPTION_TIMEOUT,
     OPTION_RETRIES,
     OPTION_PROGRESS,
+    OPTION_MODE,
+    OPTION_CACHE,
+    OPTION_ROUNDS,
+    OPTION_LABEL,
+    OPTION_OUT,
+    OPTION_CHART,
+    OPTION_LOAD_COST,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -43,13 +51,20 @@ enum option_id {
 /* Below this the streams' own messages would outweigh what they carry. */
 #define BWLIMIT_MIN 1000
 
+/* Bytes of a label: room for a name of a place, not for a story. */
+#define LABEL_MAX 200
+
 /* Sets of commands. */
-#define PUSH     (1u << COMMAND_PUSH)
-#define PULL     (1u << COMMAND_PULL)
-#define RM       (1u << COMMAND_RM)
-#define VERIFY   (1u << COMMAND_VERIFY)
-#define TRANSFER (PUSH | PULL)
-#define ALL      ((1u << COMMAND_COUNT) - 1)
+#define PUSH         (1u << COMMAND_PUSH)
+#define PULL         (1u << COMMAND_PULL)
+#define RM           (1u << COMMAND_RM)
+#define VERIFY       (1u << COMMAND_VERIFY)
+#define BENCH_READ   (1u << COMMAND_BENCH_READ)
+#define BENCH_REPORT (1u << COMMAND_BENCH_REPORT)
+#define TRANSFER     (PUSH | PULL)
+#define ALL          ((1u << COMMAND_COUNT) - 1)
+#define LOCAL        (BENCH_READ | BENCH_REPORT) /* these talk to no server */
+#define REMOTE       (ALL & ~LOCAL)
 
 static const char *const progress_names[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",   [PROGRESS_PLAIN] = "plain",
@@ -57,10 +72,10 @@ static const char *const progress_names[] = {
 };
 
 static const struct optparse_option table[] = {
-    {OPTION_SERVER, 's', "server", "HOST[:PORT]", "the daemon to talk to (127.0.0.1:7420)", .commands = ALL,
-     .in_environment = true, .in_file = true},
+    {OPTION_SERVER, 's', "server", "HOST[:PORT]", "the daemon to talk to (127.0.0.1:7420)",
+     .commands = REMOTE, .in_environment = true, .in_file = true},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "holds the token to prove to the server; '' for none",
-     .commands = ALL, .in_environment = true, .in_file = true},
+     .commands = REMOTE, .in_environment = true, .in_file = true},
     {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER, .min = 1,
      .max = 64},
     {OPTION_INCLUDE, 0, "include", "GLOB", "move only files that match; repeatable", .commands = TRANSFER,
@@ -80,11 +95,24 @@ static const struct optparse_option table[] = {
     {OPTION_ADD, 0, "add", NULL, "keep the stored files that the source lacks", .commands = PUSH},
     {OPTION_YES, 'y', "yes", NULL, "remove without asking", .commands = RM},
     {OPTION_TIMEOUT, 0, "timeout", "SECONDS", "silence after which a link is given up, 1 to 3600 (60)",
-     .commands = ALL, .min = 1, .max = 3600},
+     .commands = REMOTE, .min = 1, .max = 3600},
     {OPTION_RETRIES, 0, "retries", "N", "how often a lost link is tried again, 0 to 1000 (5)",
-     .commands = ALL, .min = 0, .max = 1000},
+     .commands = REMOTE, .min = 0, .max = 1000},
     {OPTION_PROGRESS, 0, "progress", "MODE", "auto, bar, plain, json or none (auto)",
      .commands = TRANSFER | VERIFY, .choices = progress_names},
+    {OPTION_MODE, 0, "mode", "MODE", "how files are read: read or mmap (read)", .commands = BENCH_READ,
+     .choices = read_mode_names},
+    {OPTION_CACHE, 0, "cache", "STATE",
+     "cold: drop the files from the cache before each round; warm: read them", .commands = BENCH_READ,
+     .choices = cache_wish_names},
+    {OPTION_ROUNDS, 0, "rounds", "N", "how often it is measured, 1 to 1000 (3)", .commands = BENCH_READ,
+     .min = 1, .max = 1000},
+    {OPTION_LABEL, 0, "label", "TEXT", "what the figures are called in a report (the first path)",
+     .commands = BENCH_READ},
+    {OPTION_OUT, 0, "out", "FILE", "append the JSON lines to this file", .commands = BENCH_READ},
+    {OPTION_CHART, 0, "chart", "FILE", "draw a chart into this file, .svg or .png", .commands = BENCH_REPORT},
+    {OPTION_LOAD_COST, 0, "load-cost", "SECONDS", "what loading takes beside reading, 0 to 86400 (0)",
+     .commands = LOCAL, .min = 0, .max = 86400},
     {OPTION_JSON, 0, "json", NULL, "the result as one JSON object on standard output", .commands = ALL},
     {OPTION_QUIET, 'q', "quiet", NULL, "errors only", .commands = ALL},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "say more; repeatable", .commands = ALL, .repeatable = true},
@@ -111,12 +139,24 @@ static const struct command_row commands[COMMAND_COUNT] = {
                     ARGUMENTS_ANY, 0, ARGUMENTS_ANY},
     [COMMAND_VERIFY] = {"verify", "NS/MODEL [DIR]",
                         "check the stored copy, or a local one, against the hashes", 1, 2, 0, 1},
+    [COMMAND_BENCH_READ] = {"bench read", "PATH...", "measure how fast files of any place are read", 1,
+                            ARGUMENTS_ANY, 0, 0},
+    [COMMAND_BENCH_REPORT] = {"bench report", "FILE...", "compare what bench read has measured", 1,
+                              ARGUMENTS_ANY, 0, 0},
 };
 
 /* The names by command number, as the parser wants them; COMMAND_NONE has one that no word equals. */
 static const char *const command_names[] = {
-    [COMMAND_NONE] = "",     [COMMAND_PUSH] = "push", [COMMAND_PULL] = "pull",     [COMMAND_LS] = "ls",
-    [COMMAND_INFO] = "info", [COMMAND_RM] = "rm",     [COMMAND_VERIFY] = "verify", NULL,
+    [COMMAND_NONE] = "",
+    [COMMAND_PUSH] = "push",
+    [COMMAND_PULL] = "pull",
+    [COMMAND_LS] = "ls",
+    [COMMAND_INFO] = "info",
+    [COMMAND_RM] = "rm",
+    [COMMAND_VERIFY] = "verify",
+    [COMMAND_BENCH_READ] = "bench read",
+    [COMMAND_BENCH_REPORT] = "bench report",
+    NULL,
 };
 
 /* ---- values ---- */
@@ -147,11 +187,54 @@ static int set_progress(struct options *options, const char *value, struct error
     return 0;
 }
 
-static void set_token_file(struct options *options, const char *value)
+static void set_text(char **text, const char *value)
 {
-    options->token_file = strdup(value);
-    if (!options->token_file)
+    *text = strdup(value);
+    if (!*text)
         abort();
+}
+
+static int set_read_mode(struct options *options, const char *value, struct error *err)
+{
+    unsigned index;
+    if (optparse_choice(read_mode_names, value, &index, err) < 0)
+        return -1;
+    options->read_mode = (enum read_mode)index;
+    return 0;
+}
+
+static int set_cache(struct options *options, const char *value, struct error *err)
+{
+    unsigned index;
+    if (optparse_choice(cache_wish_names, value, &index, err) < 0)
+        return -1;
+    options->cache = (enum cache_wish)index;
+    return 0;
+}
+
+static int set_label(struct options *options, const char *value, struct error *err)
+{
+    if (value[0] == '\0' || strlen(value) > LABEL_MAX)
+        return error_set(err, ERROR_USAGE, "'%s' is no label: write 1 to %d bytes", value, LABEL_MAX);
+    set_text(&options->label, value);
+    return 0;
+}
+
+static int set_out(struct options *options, const char *value, struct error *err)
+{
+    if (value[0] == '\0')
+        return error_set(err, ERROR_USAGE, "'' is no file: write a name");
+    set_text(&options->out, value);
+    return 0;
+}
+
+static int set_chart(struct options *options, const char *value, struct error *err)
+{
+    if (!chart_is_name(value))
+        return error_set(err, ERROR_USAGE, "'%s' says no form: write a name that ends in .svg or .png",
+                         value);
+    set_text(&options->chart, value);
+    return 0;
 }
 
 static int set_bwlimit(struct options *options, const char *value, struct error *err)
@@ -170,7 +253,7 @@ static int apply(void *target, const struct optparse_option *option, const char 
     case OPTION_SERVER:
         return set_server(o, value, err);
     case OPTION_TOKEN_FILE:
-        set_token_file(o, value);
+        set_text(&o->token_file, value);
         return 0;
     case OPTION_STREAMS:
         return optparse_number(option, value, &o->streams, err);
@@ -198,6 +281,20 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_number(option, value, &o->retries, err);
     case OPTION_PROGRESS:
         return set_progress(o, value, err);
+    case OPTION_MODE:
+        return set_read_mode(o, value, err);
+    case OPTION_CACHE:
+        return set_cache(o, value, err);
+    case OPTION_ROUNDS:
+        return optparse_number(option, value, &o->rounds, err);
+    case OPTION_LABEL:
+        return set_label(o, value, err);
+    case OPTION_OUT:
+        return set_out(o, value, err);
+    case OPTION_CHART:
+        return set_chart(o, value, err);
+    case OPTION_LOAD_COST:
+        return optparse_number(option, value, &o->load_cost_s, err);
     case OPTION_JSON:
         return optparse_flag(value, &o->json, err);
     case OPTION_QUIET:
@@ -224,18 +321,57 @@ static const struct optparse_spec spec = {
 
 /* ---- command and its arguments ---- */
 
-static int find_command(enum command *command, const char *word, struct error *err)
+/* How many of the words a command's name takes, as "bench read" takes two; 0 if they do not begin with it. */
+static size_t words_of_name(const char *name, const struct optparse_list *words)
 {
-    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i].name, word) == 0) {
-            *command = (enum command)i;
+    size_t count = 0;
+    for (size_t length; *name != '\0'; name += length + (name[length] == ' '), count++) {
+        length = strcspn(name, " ");
+        if (count == words->count || strlen(words->items[count]) != length ||
+            strncmp(words->items[count], name, length) != 0)
             return 0;
-        }
     }
+    return count;
+}
+
+/* "'bench read' or 'bench report'": the commands whose names go on behind this word; "" if there are none. */
+static const char *longer_names(const char *word, char *text, size_t size)
+{
+    size_t length = strlen(word), used = 0;
+    text[0] = '\0';
+    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++)
+        if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ' && used < size) {
+            (void)snprintf(text + used, size - used, "%s'%s'", used > 0 ? " or " : "", commands[i].name);
+            used = strlen(text);
+        }
+    return text;
+}
+
+static int refuse_command(const char *word, struct error *err)
+{
+    char longer[200];
+    if (longer_names(word, longer, sizeof longer)[0] != '\0')
+        return error_set(err, ERROR_USAGE, "'%s' needs a word behind it: write %s", word, longer);
     const char *nearest = optparse_nearest(word, command_names + 1);
     if (nearest != NULL)
         return error_set(err, ERROR_USAGE, "unknown command '%s': did you mean '%s'?", word, nearest);
     return error_set(err, ERROR_USAGE, "unknown command '%s': '" PROGRAM " --help' lists the commands", word);
+}
+
+/* Finds the command with the longest name that the words begin with; *used says how many of them that took.
+ */
+static int find_command(enum command *command, const struct optparse_list *words, size_t *used,
+                        struct error *err)
+{
+    *used = 0;
+    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++) {
+        size_t count = words_of_name(commands[i].name, words);
+        if (count > *used) {
+            *used = count;
+            *command = (enum command)i;
+        }
+    }
+    return *used > 0 ? 0 : refuse_command(words->items[0], err);
 }
 
 static int check_count(const struct command_row *row, const struct optparse_list *arguments,
@@ -297,11 +433,12 @@ static int check_arguments(const struct options *options, struct error *err)
 static int take_command(struct options *options, const struct optparse *parser, struct error *err)
 {
     const struct optparse_list *words = &parser->positional;
+    size_t used;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "no command: '" PROGRAM " --help' lists the commands");
-    if (find_command(&options->command, words->items[0], err) < 0)
+    if (find_command(&options->command, words, &used, err) < 0)
         return -1;
-    for (size_t i = 1; i < words->count; i++)
+    for (size_t i = used; i < words->count; i++)
         optparse_list_add(&options->arguments, words->items[i]);
     if (optparse_check_command(parser, options->command, err) < 0)
         return -1;
@@ -331,7 +468,7 @@ static int read_config_file(struct optparse *parser, struct error *err)
 
 static int load_token(struct options *options, struct error *err)
 {
-    if (!options->token_file || !options->token_file[0])
+    if (!(1u << options->command & REMOTE) || !options->token_file || !options->token_file[0])
         return 0;
     options->token = malloc(sizeof *options->token);
     if (!options->token)
@@ -343,10 +480,10 @@ static int read_sources(struct options *options, struct optparse *parser, int ar
                         struct error *err)
 {
     int rc = optparse_arguments(parser, argc, argv, err);
+    size_t used;
     if (options->help || options->version)
-        return parser->positional.count > 0
-                   ? find_command(&options->command, parser->positional.items[0], err)
-                   : 0;
+        return parser->positional.count > 0 ? find_command(&options->command, &parser->positional, &used, err)
+                                            : 0;
     if (rc < 0 || take_command(options, parser, err) < 0)
         return -1;
     if (options->quiet && options->verbose > 0)
@@ -373,6 +510,8 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
         .streams = 4,
         .timeout_s = 60,
         .retries = 5,
+        .cache = CACHE_WISH_NONE,
+        .rounds = 3,
     };
     struct optparse parser;
     optparse_init(&parser, &spec, options);
@@ -390,49 +529,16 @@ void options_release(struct options *options)
     optparse_list_release(&options->include);
     optparse_list_release(&options->exclude);
     optparse_list_release(&options->arguments);
-    free(options->token_file);
+    char **texts[] = {&options->token_file, &options->label, &options->out, &options->chart};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        free(*texts[i]);
+        *texts[i] = NULL;
+    }
     free(options->token);
-    options->token_file = NULL;
     options->token = NULL;
 }
 
-/* ---- help ---- */
-
-static void print_program_help(FILE *out)
-{
-    (void)fprintf(out, "usage: " PROGRAM " [options] COMMAND ...\n\n"
-                       "Stores AI models on a NAS and fetches them, verified, over several connections.\n\n"
-                       "commands:\n");
-    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-6s %-15s %s\n", commands[i].name, commands[i].synopsis, commands[i].help);
-    (void)fprintf(out, "\noptions, before or behind the command:\n");
-    optparse_print_options(out, &spec, ALL);
-    (void)fprintf(out,
-                  "\n"
-                  "'" PROGRAM " COMMAND --help' shows what goes with a command.\n"
-                  "Server and token file are also read from MSTORE_SERVER and MSTORE_TOKEN_FILE, or from\n"
-                  "'server = HOST[:PORT]' and 'token-file = FILE' in $XDG_CONFIG_HOME/mstore/config.\n\n"
-                  "exit status: 0 done and verified, 1 failed, 2 wrong usage, 3 no such model, 4 refused,\n"
-                  "5 bytes do not match their hash, 6 no connection, 7 some files failed, 8 no space,\n"
-                  "9 another push to the model is running\n");
-}
-
-void options_print_help(FILE *out, enum command command)
-{
-    if (command == COMMAND_NONE) {
-        print_program_help(out);
-        return;
-    }
-    const struct command_row *row = &commands[command];
-    (void)fprintf(out, "usage: " PROGRAM " %s [options] %s\n\n%s\n\noptions:\n", row->name, row->synopsis,
-                  row->help);
-    optparse_print_options(out, &spec, 1u << command);
-}
-
-void options_print_version(FILE *out)
-{
-    (void)fprintf(out, PROGRAM " " MSTORE_VERSION "\n");
-}
+/* ---- the tables, for others ---- */
 
 const char *options_command_name(enum command command)
 {
@@ -449,8 +555,7 @@ const char *options_command_help(enum command command)
     return commands[command].help;
 }
 
-const struct optparse_option *options_table(size_t *count)
+const struct optparse_spec *options_spec(void)
 {
-    *count = spec.option_count;
-    return table;
+    return &spec;
 }

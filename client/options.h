@@ -15,22 +15,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
+#include "client/read_mode.h"
 #include "common/hostport.h"
 #include "common/io_mode.h"
 #include "common/optparse.h"
 #include "common/token.h"
 #include "proto/error.h"
 
+#define OPTIONS_PROGRAM "mstore"
+
 enum command {
-    COMMAND_NONE,   /* only with `help` or `version` */
-    COMMAND_PUSH,   /* arguments: source, model */
-    COMMAND_PULL,   /* model, destination */
-    COMMAND_LS,     /* none, or a glob */
-    COMMAND_INFO,   /* model */
-    COMMAND_RM,     /* one or more models */
-    COMMAND_VERIFY, /* model, and perhaps a local folder */
+    COMMAND_NONE,         /* only with `help` or `version` */
+    COMMAND_PUSH,         /* arguments: source, model */
+    COMMAND_PULL,         /* model, destination */
+    COMMAND_LS,           /* none, or a glob */
+    COMMAND_INFO,         /* model */
+    COMMAND_RM,           /* one or more models */
+    COMMAND_VERIFY,       /* model, and perhaps a local folder */
+    COMMAND_BENCH_READ,   /* one or more files or folders */
+    COMMAND_BENCH_REPORT, /* one or more files of JSON lines */
     COMMAND_COUNT
 };
 
@@ -64,6 +68,13 @@ struct options {
     enum progress_mode progress;
     bool json;
     bool quiet;
+    enum read_mode read_mode;
+    enum cache_wish cache;
+    unsigned rounds;                /* 1 to 1000 */
+    char *label;                    /* or NULL */
+    char *out;                      /* or NULL */
+    char *chart;                    /* ends in .svg or .png, or NULL */
+    unsigned load_cost_s;           /* 0 to 86400 */
     unsigned verbose;               /* how often -v was given */
     struct optparse_list arguments; /* of the command, checked in number; models are valid ids */
 };
@@ -74,20 +85,14 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 
 void options_release(struct options *options);
 
-/* The help of one command, or of the program for COMMAND_NONE. */
-void options_print_help(FILE *out, enum command command);
-
-/* "mstore 0.1.0". */
-void options_print_version(FILE *out);
-
-/* The word of the command line for it: "push". */
+/* The word or words of the command line for it: "push", "bench read". */
 const char *options_command_name(enum command command);
 
 /* Its arguments and what it does, as --help shows them: "SRC NS/MODEL". */
 const char *options_command_synopsis(enum command command);
 const char *options_command_help(enum command command);
 
-/* The whole table, for those who list it: row 0 to *count - 1. */
-const struct optparse_option *options_table(size_t *count);
+/* The whole table, for those who list it. A row's `commands` is a set of bits 1u << command. */
+const struct optparse_spec *options_spec(void);
 
 #endif

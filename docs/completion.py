@@ -11,7 +11,7 @@ import sys
 Command = collections.namedtuple("Command", "name arguments help")
 Option = collections.namedtuple("Option", "letter name argument repeatable commands choices help")
 
-FILES, FOLDERS = ("FILE", "SRC"), ("DIR", "DST")
+FILES, FOLDERS = ("FILE", "PATH", "SRC"), ("DIR", "DST")
 
 
 def read_table(file):
@@ -22,8 +22,12 @@ def read_table(file):
             commands.append(Command(fields[0], fields[1].split(), fields[2]))
         else:
             letter, name, argument, repeatable, of, choices, text = fields
-            options.append(Option(letter, name, argument, repeatable == "repeatable", of.split(), choices.split(), text))
+            options.append(Option(letter, name, argument, repeatable == "repeatable", parts(of), parts(choices), text))
     return commands, options
+
+
+def parts(text):
+    return text.split(",") if text else []
 
 
 def kind_of(argument):
@@ -44,9 +48,35 @@ def with_argument(options):
 
 
 def local_arguments(commands):
-    """(command, place, kind) of each argument that is a file or folder."""
-    return [(command.name, place, kind_of(argument)) for command in commands
+    """(command, place, whether also behind it, kind) of each argument that is a file or folder."""
+    return [(command.name, place, argument.endswith("..."), kind_of(argument)) for command in commands
             for place, argument in enumerate(command.arguments) if kind_of(argument)]
+
+
+def double(commands):
+    """The commands of two words."""
+    return [command for command in commands if " " in command.name]
+
+
+def stages(commands):
+    """The first words as commands, those of two words once each; then these."""
+    heads = {}
+    for command in commands:
+        first, _, second = command.name.partition(" ")
+        if not second:
+            heads[first] = command
+        elif first not in heads:
+            heads[first] = Command(first, [], "see '--help' of each")
+    return list(heads.values()), double(commands)
+
+
+def second_words(commands, head):
+    return [command.name.partition(" ")[2] for command in double(commands) if command.name.startswith(head.name + " ")]
+
+
+def goes_with(option, command):
+    """Whether an option may stand where so much of a command is known."""
+    return any(name == command.name or name.startswith(command.name + " ") for name in option.commands)
 
 
 # ---- bash ----
@@ -70,7 +100,11 @@ _@PROGRAM@()
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         if [[ $ended || ${COMP_WORDS[i]} != -* ]]; then
-            if [[ $command ]]; then ((count++)); else command=${COMP_WORDS[i]}; fi
+            case $command,$count,${COMP_WORDS[i]} in
+                ,*) command=${COMP_WORDS[i]} ;;
+@DOUBLE@
+                *) ((count++)) ;;
+            esac
             continue
         fi
         case ${COMP_WORDS[i]} in
@@ -110,16 +144,20 @@ def bash(program, commands, options):
         return {"file": f'_{program}_files -f "$current"; return ;;', "folder": f'_{program}_files -d "$current"; return ;;',
                 None: "return ;;"}[kind_of(option.argument)]
 
-    def words(of):
-        return quote(" ".join(flag for option in options if of is None or of in option.commands for flag in flags(option)))
+    def words(command):
+        return quote(" ".join(flag for o in options if command is None or goes_with(o, command) for flag in flags(o)))
 
+    heads, pairs = stages(commands)
     return fill(BASH, program, {
+        "DOUBLE": lines(16, [f"{c.name.replace(' ', ',0,')}) command+=\" ${{COMP_WORDS[i]}}\" ;;" for c in pairs]),
         "WITH_ARGUMENT": " | ".join(with_argument(options)),
         "VALUES": lines(8, [f"{' | '.join(flags(o))}) {values(o)}" for o in options if o.argument]),
-        "OPTIONS": lines(12, [f"{c.name}) words={words(c.name)} ;;" for c in commands] + [f"*) words={words(None)} ;;"]),
-        "COMMANDS": quote(" ".join(c.name for c in commands)),
-        "ARGUMENTS": lines(12, [f"{name},{place}) _{program}_files {'-f' if kind == 'file' else '-d'} \"$current\"; return ;;"
-                                for name, place, kind in local_arguments(commands)]),
+        "OPTIONS": lines(12, [f"{quote(c.name)}) words={words(c)} ;;" for c in heads + pairs] + [f"*) words={words(None)} ;;"]),
+        "COMMANDS": quote(" ".join(c.name for c in heads)),
+        "ARGUMENTS": lines(12, [f"{quote(name)},{'*' if more else place}) _{program}_files {'-f' if kind == 'file' else '-d'} "
+                                '"$current"; return ;;' for name, place, more, kind in local_arguments(commands)]
+                           + [f"{h.name},0) words={quote(' '.join(second_words(commands, h)))} ;;"
+                              for h in heads if second_words(commands, h)]),
     })
 
 
@@ -188,18 +226,33 @@ def zsh_arguments(command):
 
 
 def zsh(program, commands, options):
-    def command_case(command):
-        specs = [zsh_option(o) for o in options if command.name in o.commands] + zsh_arguments(command)
-        return [f"{command.name})", "    _arguments -S : \\"] + \
-            [f"        {spec} \\" for spec in specs[:-1]] + [f"        {specs[-1]} ;;"]
+    heads, pairs = stages(commands)
+
+    def arguments_call(command, rest, indent):
+        specs = [zsh_option(o) for o in options if goes_with(o, command)] + rest
+        return [indent + "    " + spec + (" \\" if spec is not specs[-1] else "") for spec in specs]
+
+    def plain_case(command, name, indent):
+        body = arguments_call(command, zsh_arguments(command), indent + "    ")
+        return [f"{indent}{name})", f"{indent}    _arguments -S : \\"] + body[:-1] + [body[-1] + " ;;"]
+
+    def head_case(head):
+        words = second_words(commands, head)
+        if not words:
+            return plain_case(head, head.name, "")
+        rest = [quote(f"1:command:({' '.join(words)})"), quote("*::argument:->second")]
+        cases = [line for c in pairs if c.name.startswith(head.name + " ")
+                 for line in plain_case(c, c.name.partition(" ")[2], "        ")]
+        return ([f"{head.name})", "    _arguments -C -S -A '-*' : \\"] + arguments_call(head, rest, "    ")
+                + ["    [[ $state != second ]] || case $words[1] in"] + cases + ["    esac ;;"])
 
     specs = [zsh_option(o) for o in options]
     if not commands:
         return fill(ZSH_PLAIN, program, {"ALL": " \\\n".join("    " + spec for spec in specs)})
     return fill(ZSH_COMMANDS, program, {
-        "COMMANDS": lines(8, [quote(f"{c.name}:{c.help}") for c in commands]),
+        "COMMANDS": lines(8, [quote(f"{c.name}:{c.help}") for c in heads]),
         "ALL": lines(8, [spec + " \\" for spec in specs]),
-        "ARGUMENTS": lines(16, [line for c in commands for line in command_case(c)]),
+        "ARGUMENTS": lines(16, [line for head in heads for line in head_case(head)]),
     })
 
 
@@ -225,16 +278,28 @@ function __@PROGRAM@_words
     end
 end
 
-# Whether the option may stand here: with these commands, or no command yet.
-function __@PROGRAM@_goes_with
+# The command among them, which may have two words.
+function __@PROGRAM@_command
     set -l words (__@PROGRAM@_words)
-    test -z "$words[1]"; or contains -- $words[1] $argv
+    if contains -- "$words[1..2]" @DOUBLE@
+        echo "$words[1..2]"
+    else
+        echo $words[1]
+    end
 end
 
-# Whether the cursor is at this argument of this command, counted from 0.
+# Whether the option may stand here: with these commands, or no command yet.
+function __@PROGRAM@_goes_with
+    set -l command (__@PROGRAM@_command)
+    test -z "$command"; or contains -- $command $argv
+end
+
+# Whether the cursor is at this argument of this command, counted from 0, or with a third word behind it.
 function __@PROGRAM@_argument
-    set -l words (__@PROGRAM@_words)
-    test "$words[1]" = $argv[1]; and test (count $words) = (math $argv[2] + 1)
+    set -l command (__@PROGRAM@_command)
+    set -l place (math (count (__@PROGRAM@_words)) - (count (string split ' ' -- "$command")))
+    test "$command" = $argv[1]; or return
+    test $place = $argv[2]; or test -n "$argv[3]" -a $place -gt $argv[2]
 end
 
 complete -c @PROGRAM@ -f
@@ -257,26 +322,34 @@ def fish_quote(text):
 
 
 def fish(program, commands, options):
+    heads, pairs = stages(commands)
+
     def option_line(option):
-        parts = [f"complete -c {program}"]
+        parts_of_line = [f"complete -c {program}"]
         if commands:
-            parts.append(f"-n '__{program}_goes_with {' '.join(option.commands)}'")
+            names = " ".join('"' + c.name + '"' for c in heads + pairs if goes_with(option, c))
+            parts_of_line.append(f"-n '__{program}_goes_with {names}'")
         if option.letter:
-            parts.append(f"-s {option.letter}")
-        parts += [f"-l {option.name}", f"-d {fish_quote(option.help)}"]
+            parts_of_line.append(f"-s {option.letter}")
+        parts_of_line += [f"-l {option.name}", f"-d {fish_quote(option.help)}"]
         if option.choices:
-            parts.append(f"-x -a {fish_quote(' '.join(option.choices))}")
+            parts_of_line.append(f"-x -a {fish_quote(' '.join(option.choices))}")
         elif option.argument:
-            parts.append({"file": "-r -F", "folder": FISH_FOLDERS, None: "-x"}[kind_of(option.argument)])
-        return " ".join(parts)
+            parts_of_line.append({"file": "-r -F", "folder": FISH_FOLDERS, None: "-x"}[kind_of(option.argument)])
+        return " ".join(parts_of_line)
+
+    def word_line(condition, word, text):
+        return f"complete -c {program} -n '{condition}' -a {word} -d {fish_quote(text)}"
 
     return fill(FISH_COMMANDS if commands else FISH_PLAIN, program, {
         "WITH_ARGUMENT": " ".join(with_argument(options)),
-        "COMMANDS": lines(0, [f"complete -c {program} -n 'test (count (__{program}_words)) = 0' -a {c.name} "
-                              f"-d {fish_quote(c.help)}" for c in commands]),
-        "ARGUMENTS": lines(0, [f"complete -c {program} -n '__{program}_argument {name} {place}' "
+        "DOUBLE": " ".join(fish_quote(c.name) for c in pairs),
+        "COMMANDS": lines(0, [word_line(f"test (count (__{program}_words)) = 0", c.name, c.help) for c in heads]
+                          + [word_line(f"__{program}_argument {first} 0", second, c.help)
+                             for c in pairs for first, second in [c.name.split()]]),
+        "ARGUMENTS": lines(0, [f"complete -c {program} -n '__{program}_argument \"{name}\" {place}{' more' if more else ''}' "
                                + ("-F" if kind == "file" else FISH_FOLDERS)
-                               for name, place, kind in local_arguments(commands)]),
+                               for name, place, more, kind in local_arguments(commands)]),
         "OPTIONS": lines(0, [option_line(o) for o in options]),
     })
 

@@ -2,7 +2,7 @@
  * completion.py:
  *
  *   command  NAME ARGUMENTS HELP
- *   option   LETTER NAME ARGUMENT once|repeatable COMMANDS CHOICES HELP     with blanks inside of lists */
+ *   option   LETTER NAME ARGUMENT once|repeatable COMMANDS CHOICES HELP     with commas inside of lists */
 #include "client/options.h"
 #include "server/config.h"
 
@@ -12,7 +12,7 @@
 static void print_names(const char *const *names)
 {
     for (size_t i = 0; names != NULL && names[i] != NULL; i++)
-        (void)printf("%s%s", i > 0 ? " " : "", names[i]);
+        (void)printf("%s%s", i > 0 ? "," : "", names[i]);
     (void)putchar('\t');
 }
 
@@ -50,8 +50,8 @@ int main(int argc, char **argv)
     for (int i = COMMAND_NONE + 1; is_client && i < COMMAND_COUNT; i++)
         (void)printf("command\t%s\t%s\t%s\n", options_command_name((enum command)i),
                      options_command_synopsis((enum command)i), options_command_help((enum command)i));
-    size_t count;
-    const struct optparse_option *table = is_client ? options_table(&count) : config_table(&count);
+    size_t count = options_spec()->option_count;
+    const struct optparse_option *table = is_client ? options_spec()->options : config_table(&count);
     print_options(table, count);
     return ferror(stdout) || fflush(stdout) != 0;
 }

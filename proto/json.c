@@ -300,6 +300,14 @@ bool json_as_whole(const struct json *value, int64_t *out)
     return true;
 }
 
+bool json_as_number(const struct json *value, double *out)
+{
+    if (!cJSON_IsNumber(const_inner(value)) || !isfinite(const_inner(value)->valuedouble))
+        return false;
+    *out = const_inner(value)->valuedouble;
+    return true;
+}
+
 bool json_as_bool(const struct json *value, bool *out)
 {
     if (!cJSON_IsBool(const_inner(value)))

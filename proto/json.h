@@ -50,6 +50,7 @@ const struct json *json_next(const struct json *element);
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_as_whole(const struct json *value, int64_t *out); /* a whole number of at most 53 bits */
+bool json_as_number(const struct json *value, double *out); /* any number but those that overflow */
 bool json_as_bool(const struct json *value, bool *out);
 const char *json_as_text(const struct json *value); /* borrowed */
 /* Decodes a string of hexadecimal digits into `out`; false unless it has exactly 2 × `length` of them. */

@@ -91,6 +91,7 @@ nothing is encrypted.")
 set(CPACK_DEBIAN_MSTORED_PACKAGE_DEPENDS
     "systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles")
 set(CPACK_DEBIAN_MSTORED_PACKAGE_SUGGESTS mstore)
+set(CPACK_DEBIAN_MSTORE_PACKAGE_SUGGESTS librsvg2-bin) # bench report --chart FILE.png
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/control)
 file(COPY_FILE ${CMAKE_SOURCE_DIR}/systemd/debian/mstored.conffiles ${CMAKE_BINARY_DIR}/control/conffiles)
 set(CPACK_DEBIAN_MSTORED_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/control/conffiles)

@@ -11,6 +11,9 @@ static void visit(const struct json *value)
     uint8_t bytes[4];
     if (json_as_whole(value, &whole))
         must_hold(whole >= -(int64_t)LIMIT_SIZE && whole <= (int64_t)LIMIT_SIZE);
+    double number = 0;
+    if (json_as_number(value, &number))
+        must_hold(number - number == 0); /* finite */
     (void)json_as_bool(value, &flag);
     (void)json_as_hex(value, bytes, sizeof bytes);
     const char *text = json_as_text(value);

@@ -13,7 +13,7 @@ import pytest
 from harness import BUILD, SLOWNESS
 
 COMPLETION = BUILD / "completion"
-COMMANDS = {"push", "pull", "ls", "info", "rm", "verify"}
+COMMANDS = {"push", "pull", "ls", "info", "rm", "verify", "bench read", "bench report"}
 
 # What is typed, and what completes its last word. Shells show letters and what is no candidate differently: these
 # hold in all of them. Folders have a slash in some.
@@ -33,13 +33,22 @@ CASES = [
     ("mstore pull ns/m f", {"folder"}),
     ("mstore verify -q ns/m fo", {"folder"}),
     ("mstore -n 4 pull ns/m fo", {"folder"}),
+    ("mstore be", {"bench"}),
+    ("mstore --json bench ", {"read", "report"}),
+    ("mstore bench --rounds 3 rep", {"report"}),
+    ("mstore bench read fo", {"folder"}),
+    ("mstore bench read folder fi", {"file one.gguf", "file two.gguf"}),
+    ("mstore bench read --mode m", {"mmap"}),
+    ("mstore bench read --ca", {"--cache"}),
+    ("mstore bench report folder --ch", {"--chart"}),
+    ("mstore bench report --chart file\\ o", {"file one.gguf"}),
     ("mstored --lo", {"--log-level"}),
     ("mstored --log-level w", {"warn"}),
     ("mstored --root f", {"folder"}),
     ("mstored --read-only --config file\\ o", {"file one.gguf"}),
 ]
 # What offers nothing.
-EMPTY = ["mstore push file ns", "mstore ls x", "mstore -s ", "mstored --listen "]
+EMPTY = ["mstore bench read --chart", "mstore bench x y", "mstore push file ns", "mstore ls x", "mstore -s ", "mstored --listen "]
 
 
 @pytest.fixture
@@ -102,17 +111,19 @@ def long_options(text):
     return set(re.findall(r"(?m)^  (?:-\w, |    )(--[\w-]+)", text))
 
 
-@pytest.mark.parametrize("words", [["mstored"], ["mstore"], *(["mstore", command] for command in sorted(COMMANDS))])
+@pytest.mark.parametrize("words", [["mstored"], ["mstore"], *(["mstore", *command.split()] for command in sorted(COMMANDS))])
 def test_bash_offers_what_help_shows(here, words):
     shown = subprocess.run([BUILD / words[0], *words[1:], "--help"], capture_output=True, text=True, timeout=10, check=True)
     assert bash(" ".join(words) + " --", here) == long_options(shown.stdout)
     if words == ["mstore"]:
-        assert bash("mstore ", here) == COMMANDS
+        assert bash("mstore ", here) == {command.split()[0] for command in COMMANDS}
 
 
 @pytest.mark.parametrize("typed, expected", [
     ("mstore pus", "push "), ("mstore -s nas veri", "verify "), ("mstore pull --chec", "--checksum "),
     ("mstore pull --io=dir", "--io=direct "), ("mstore push fold", "folder/"), ("mstore pull ns/m fold", "folder/"),
+    ("mstore benc", "bench "), ("mstore bench rea", "read "), ("mstore bench read --mod", "--mode="),
+    ("mstore bench report folde", "folder/"), ("mstore bench read --mode=mm", "--mode=mmap "),
     ("mstore rm --js", "--json "), ("mstored --log-level=war", "--log-level=warn "), ("mstored --roo", "--root=")])
 def test_zsh(here, typed, expected):
     """Typed at a terminal: the one candidate is put into the line."""

@@ -310,6 +310,11 @@ static void print_and_parse_agree(void **state)
     assert_true(json_as_whole(json_first(array), &whole));
     assert_string_equal(json_as_text(json_next(json_first(array))), "x\"y\n\x01");
     assert_null(json_next(json_next(json_first(array))));
+    double number = 0;
+    assert_true(json_as_number(json_get(object, "d"), &number) && number == -1.5);
+    assert_true(json_as_number(json_get(object, "inf"), &number) && number == 0);
+    assert_false(json_as_number(json_get(object, "t"), &number));
+    assert_false(json_as_number(json_get(object, "missing"), &number));
     assert_true(json_as_bool(json_get(object, "t"), &flag) && flag);
     assert_false(json_as_bool(json_get(object, "n"), &flag));
     assert_false(json_as_bool(json_get(object, "missing"), &flag));

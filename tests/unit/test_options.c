@@ -11,9 +11,10 @@
 
 #include <cmocka.h>
 
+#include "client/help.h"
 #include "client/options.h"
 
-#define ARGUMENTS_MAX 16
+#define ARGUMENTS_MAX 24
 
 static char directory[] = "/tmp/mstore-options-XXXXXX";
 
@@ -147,6 +148,58 @@ static void every_option_reaches_its_field(void **state)
     assert_true(o.yes);
     assert_int_equal(o.arguments.count, 3);
     options_release(&o);
+    o = accept_line("bench read --mode mmap --cache cold --rounds 7 --label nas --out f --load-cost 13 x y");
+    assert_int_equal(o.command, COMMAND_BENCH_READ);
+    assert_int_equal(o.read_mode, READ_MODE_MMAP);
+    assert_int_equal(o.cache, CACHE_WISH_COLD);
+    assert_int_equal(o.rounds, 7);
+    assert_string_equal(o.label, "nas");
+    assert_string_equal(o.out, "f");
+    assert_int_equal(o.load_cost_s, 13);
+    assert_int_equal(o.arguments.count, 2);
+    options_release(&o);
+    o = accept_line("--json bench report --chart a.png f");
+    assert_int_equal(o.command, COMMAND_BENCH_REPORT);
+    assert_string_equal(o.chart, "a.png");
+    assert_string_equal(o.arguments.items[0], "f");
+    options_release(&o);
+}
+
+static void a_command_may_have_two_words_with_options_between(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"bench read f", "--rounds 3 bench read f", "bench --rounds 3 read f",
+                                        "bench read -- f"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct options o = accept_line(lines[i]);
+        assert_int_equal(o.command, COMMAND_BENCH_READ);
+        assert_int_equal(o.rounds, 3);
+        assert_int_equal(o.cache, CACHE_WISH_NONE);
+        assert_int_equal(o.arguments.count, 1);
+        options_release(&o);
+    }
+    struct options o = accept_line("bench read --help");
+    assert_int_equal(o.command, COMMAND_BENCH_READ);
+    options_release(&o);
+}
+
+static void what_needs_no_server_takes_nothing_of_it(void **state)
+{
+    (void)state;
+    write_config("token-file = /nonexistent/token\n");
+    struct options o = accept_line("bench report f");
+    assert_null(o.token);
+    options_release(&o);
+    refuse_line("ls", "cannot open the token file '/nonexistent/token': No such file or directory");
+    write_config("");
+    struct error err;
+    static const char *const lines[] = {"-s nas:1 bench read f", "bench report --retries 1 f",
+                                        "bench read --timeout 1 f", "bench read --token-file x f"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        assert_int_equal(parse(&o, lines[i], &err), -1);
+        assert_int_equal(err.code, ERROR_USAGE);
+        assert_non_null(strstr(err.text, "does not go with 'bench re"));
+    }
 }
 
 static void unknown_options_are_refused_with_the_nearest_name(void **state)
@@ -182,6 +235,17 @@ static void values_out_of_range_are_refused(void **state)
                 "option '--progress': 'on' is not one of auto, bar, plain, json or none");
     refuse_line("pull --include= a/b d",
                 "option '--include': '' matches nothing: write a pattern such as '*.gguf'");
+    refuse_line("bench read --mode fast f", "option '--mode': 'fast' is not one of read or mmap");
+    refuse_line("bench read --cache mixed f", "option '--cache': 'mixed' is not one of cold or warm");
+    refuse_line("bench read --rounds 0 f", "option '--rounds': '0' is not a whole number from 1 to 1000");
+    refuse_line("bench read --label= f", "option '--label': '' is no label: write 1 to 200 bytes");
+    refuse_line("bench read --out= f", "option '--out': '' is no file: write a name");
+    refuse_line("bench report --load-cost -1 f",
+                "option '--load-cost': '-1' is not a whole number from 0 to 86400");
+    refuse_line("bench report --chart x.jpg f",
+                "option '--chart': 'x.jpg' says no form: write a name that ends in .svg or .png");
+    refuse_line("bench report --chart .png f",
+                "option '--chart': '.png' says no form: write a name that ends in .svg or .png");
     refuse_line("ls -s nas:0", "option '-s': 'nas:0' has port 0: write the port on which mstored listens");
     refuse_line("ls -s :7420",
                 "option '-s': ':7420' has no host: write HOST:PORT, for instance '127.0.0.1:7420'");
@@ -215,6 +279,10 @@ static void misplaced_options_are_refused(void **state)
     refuse_line("rm --dry-run a/b", "option '--dry-run' does not go with 'rm': it is for 'push' or 'pull'");
     refuse_line("info --progress none a/b",
                 "option '--progress' does not go with 'info': it is for 'push' or 'pull' or 'verify'");
+    refuse_line("bench read --chart a.svg f",
+                "option '--chart' does not go with 'bench read': it is for 'bench report'");
+    refuse_line("bench report --rounds 2 f",
+                "option '--rounds' does not go with 'bench report': it is for 'bench read'");
     refuse_line("ls -q -v", "options '--quiet' and '--verbose' exclude each other: leave one out");
 }
 
@@ -227,7 +295,9 @@ static void commands_are_checked(void **state)
     refuse_line("list", "unknown command 'list': did you mean 'ls'?");
     refuse_line("put", "unknown command 'put': 'mstore --help' lists the commands");
     refuse_line("upload", "unknown command 'upload': 'mstore --help' lists the commands");
-    refuse_line("bench", "unknown command 'bench': 'mstore --help' lists the commands");
+    refuse_line("bench", "'bench' needs a word behind it: write 'bench read' or 'bench report'");
+    refuse_line("bench reed x", "'bench' needs a word behind it: write 'bench read' or 'bench report'");
+    refuse_line("read x", "unknown command 'read': 'mstore --help' lists the commands");
 }
 
 static void positional_arguments_are_counted(void **state)
@@ -240,6 +310,7 @@ static void positional_arguments_are_counted(void **state)
     refuse_line("info", "'info' lacks an argument: write mstore info NS/MODEL");
     refuse_line("rm", "'rm' lacks an argument: write mstore rm NS/MODEL...");
     refuse_line("verify a/b d e", "'e' is one argument too many: write mstore verify NS/MODEL [DIR]");
+    refuse_line("bench read", "'bench read' lacks an argument: write mstore bench read PATH...");
     refuse_line("pull a/b ~", "'' is no argument: write mstore pull NS/MODEL DST");
 }
 
@@ -407,7 +478,7 @@ static void each_command_has_its_own_help(void **state)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    options_print_help(out, COMMAND_RM);
+    help_print(out, COMMAND_RM);
     assert_int_equal(fclose(out), 0);
     assert_non_null(strstr(text, "usage: mstore rm [options] NS/MODEL"));
     assert_non_null(strstr(text, "--yes"));
@@ -438,6 +509,8 @@ int main(void)
         cmocka_unit_test(options_may_stand_before_between_and_behind),
         cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(every_option_reaches_its_field),
+        cmocka_unit_test(a_command_may_have_two_words_with_options_between),
+        cmocka_unit_test(what_needs_no_server_takes_nothing_of_it),
         cmocka_unit_test(unknown_options_are_refused_with_the_nearest_name),
         cmocka_unit_test(values_out_of_range_are_refused),
         cmocka_unit_test(missing_and_surplus_arguments_of_options_are_refused),
