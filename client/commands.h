@@ -4,6 +4,7 @@
 #define CLIENT_COMMANDS_H
 
 #include "client/options.h"
+#include "client/report.h"
 
 int command_push(const struct options *options);
 int command_pull(const struct options *options);
@@ -13,5 +14,10 @@ int command_remove(const struct options *options);
 int command_verify(const struct options *options);
 int command_bench_read(const struct options *options);
 int command_bench_report(const struct options *options);
+
+/* A push or pull as a part of something else: nothing is printed. *report becomes the caller's to release,
+ * also after a failure; it borrows from the options. */
+int push_run(const struct options *options, struct report *report, struct error *err);
+int pull_run(const struct options *options, struct report *report, struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* mstore: options, then one of the commands. */
+#include "client/bench_path.h"
 #include "client/commands.h"
 #include "client/help.h"
 #include "client/interrupt.h"
@@ -16,6 +17,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *) = {
     [COMMAND_INFO] = command_info,
     [COMMAND_RM] = command_remove,
     [COMMAND_VERIFY] = command_verify,
+    [COMMAND_BENCH] = bench_path,
     [COMMAND_BENCH_READ] = command_bench_read,
     [COMMAND_BENCH_REPORT] = command_bench_report,
 };

@@ -5,6 +5,7 @@
  * man-page test cannot disagree. */
 #include "client/options.h"
 
+#include "client/bench_layers.h"
 #include "client/chart.h"
 
 #include <stdlib.h>
@@ -37,6 +38,8 @@ enum option_id {
     OPTION_MODE,
     OPTION_CACHE,
     OPTION_ROUNDS,
+    OPTION_SIZE,
+    OPTION_LAYER,
     OPTION_LABEL,
     OPTION_OUT,
     OPTION_CHART,
@@ -59,6 +62,7 @@ enum option_id {
 #define PULL         (1u << COMMAND_PULL)
 #define RM           (1u << COMMAND_RM)
 #define VERIFY       (1u << COMMAND_VERIFY)
+#define BENCH        (1u << COMMAND_BENCH)
 #define BENCH_READ   (1u << COMMAND_BENCH_READ)
 #define BENCH_REPORT (1u << COMMAND_BENCH_REPORT)
 #define TRANSFER     (PUSH | PULL)
@@ -76,16 +80,16 @@ static const struct optparse_option table[] = {
      .commands = REMOTE, .in_environment = true, .in_file = true},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "holds the token to prove to the server; '' for none",
      .commands = REMOTE, .in_environment = true, .in_file = true},
-    {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER, .min = 1,
-     .max = 64},
+    {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER | BENCH,
+     .min = 1, .max = 64},
     {OPTION_INCLUDE, 0, "include", "GLOB", "move only files that match; repeatable", .commands = TRANSFER,
      .repeatable = true},
     {OPTION_EXCLUDE, 0, "exclude", "GLOB", "move no files that match; repeatable", .commands = TRANSFER,
      .repeatable = true},
     {OPTION_ALL, 0, "all", NULL, "also what is left out by default (.git, .cache/huggingface, ...)",
      .commands = TRANSFER},
-    {OPTION_IO, 0, "io", "MODE", "how files are written: auto, buffered or direct (auto)", .commands = PULL,
-     .choices = io_mode_names},
+    {OPTION_IO, 0, "io", "MODE", "how files are written: auto, buffered or direct (auto)",
+     .commands = PULL | BENCH, .choices = io_mode_names},
     {OPTION_BWLIMIT, 0, "bwlimit", "RATE", "bytes a second over all streams, such as 200M",
      .commands = TRANSFER},
     {OPTION_CHECKSUM, 0, "checksum", NULL, "decide what is already there by content, not by size and time",
@@ -105,8 +109,12 @@ static const struct optparse_option table[] = {
     {OPTION_CACHE, 0, "cache", "STATE",
      "cold: drop the files from the cache before each round; warm: read them", .commands = BENCH_READ,
      .choices = cache_wish_names},
-    {OPTION_ROUNDS, 0, "rounds", "N", "how often it is measured, 1 to 1000 (3)", .commands = BENCH_READ,
-     .min = 1, .max = 1000},
+    {OPTION_ROUNDS, 0, "rounds", "N", "how often it is measured, 1 to 1000 (3)",
+     .commands = BENCH | BENCH_READ, .min = 1, .max = 1000},
+    {OPTION_SIZE, 0, "size", "SIZE", "of the model to predict for; at most 2G of it are moved a round (2G)",
+     .commands = BENCH},
+    {OPTION_LAYER, 0, "layer", "L,...", "measure only these: link-up, link-down, server-disk-read, ... (all)",
+     .commands = BENCH},
     {OPTION_LABEL, 0, "label", "TEXT", "what the figures are called in a report (the first path)",
      .commands = BENCH_READ},
     {OPTION_OUT, 0, "out", "FILE", "append the JSON lines to this file", .commands = BENCH_READ},
@@ -139,6 +147,8 @@ static const struct command_row commands[COMMAND_COUNT] = {
                     ARGUMENTS_ANY, 0, ARGUMENTS_ANY},
     [COMMAND_VERIFY] = {"verify", "NS/MODEL [DIR]",
                         "check the stored copy, or a local one, against the hashes", 1, 2, 0, 1},
+    [COMMAND_BENCH] = {"bench", "[NS/MODEL]",
+                       "measure each layer of the path to the server, and say which binds", 0, 1, 0, 1},
     [COMMAND_BENCH_READ] = {"bench read", "PATH...", "measure how fast files of any place are read", 1,
                             ARGUMENTS_ANY, 0, 0},
     [COMMAND_BENCH_REPORT] = {"bench report", "FILE...", "compare what bench read has measured", 1,
@@ -154,6 +164,7 @@ static const char *const command_names[] = {
     [COMMAND_INFO] = "info",
     [COMMAND_RM] = "rm",
     [COMMAND_VERIFY] = "verify",
+    [COMMAND_BENCH] = "bench",
     [COMMAND_BENCH_READ] = "bench read",
     [COMMAND_BENCH_REPORT] = "bench report",
     NULL,
@@ -237,6 +248,14 @@ static int set_chart(struct options *options, const char *value, struct error *e
     return 0;
 }
 
+static int set_size(struct options *options, const char *value, struct error *err)
+{
+    if (units_parse_size(value, &options->size, err) < 0)
+        return -1;
+    return options->size > 0 ? 0
+                             : error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1 byte", value);
+}
+
 static int set_bwlimit(struct options *options, const char *value, struct error *err)
 {
     if (units_parse_size(value, &options->bytes_per_s, err) < 0)
@@ -287,6 +306,10 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return set_cache(o, value, err);
     case OPTION_ROUNDS:
         return optparse_number(option, value, &o->rounds, err);
+    case OPTION_SIZE:
+        return set_size(o, value, err);
+    case OPTION_LAYER:
+        return bench_layers_parse(value, &o->layers, err);
     case OPTION_LABEL:
         return set_label(o, value, err);
     case OPTION_OUT:
@@ -512,6 +535,8 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
         .retries = 5,
         .cache = CACHE_WISH_NONE,
         .rounds = 3,
+        .size = UINT64_C(2) * 1000 * 1000 * 1000,
+        .layers = BENCH_ALL_LAYERS,
     };
     struct optparse parser;
     optparse_init(&parser, &spec, options);

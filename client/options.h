@@ -33,6 +33,7 @@ enum command {
     COMMAND_INFO,         /* model */
     COMMAND_RM,           /* one or more models */
     COMMAND_VERIFY,       /* model, and perhaps a local folder */
+    COMMAND_BENCH,        /* none, or a model */
     COMMAND_BENCH_READ,   /* one or more files or folders */
     COMMAND_BENCH_REPORT, /* one or more files of JSON lines */
     COMMAND_COUNT
@@ -75,6 +76,8 @@ struct options {
     char *out;                      /* or NULL */
     char *chart;                    /* ends in .svg or .png, or NULL */
     unsigned load_cost_s;           /* 0 to 86400 */
+    uint64_t size;                  /* of the model that bench predicts for; not 0 */
+    unsigned layers;                /* that bench measures, a bit 1u << enum bench_layer each */
     unsigned verbose;               /* how often -v was given */
     struct optparse_list arguments; /* of the command, checked in number; models are valid ids */
 };

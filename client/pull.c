@@ -317,16 +317,15 @@ static int pull_once(void *context, struct attempt *attempt, struct error *err)
     return result;
 }
 
-int command_pull(const struct options *options)
+int pull_run(const struct options *options, struct report *report, struct error *err)
 {
     struct pull p = {
         .options = options, .model = options->arguments.items[0], .dst = options->arguments.items[1]};
-    struct error err = {0};
     p.report.command = "pull";
     p.report.model = p.model;
     p.report.dry_run = options->dry_run;
     progress_begin(&p.progress, options, "pull");
-    int result = attempts_run(options, pull_once, &p, &err);
+    int result = attempts_run(options, pull_once, &p, err);
     if (p.is_open)
         destination_close(&p.destination, result == 0);
     struct progress_state last = {.bytes =
@@ -334,7 +333,16 @@ int command_pull(const struct options *options)
                                   .total = p.report.bytes.total,
                                   .moved = p.report.bytes.sent};
     progress_end(&p.progress, &last);
-    int status = report_print(&p.report, options, &err);
-    report_release(&p.report);
+    *report = p.report;
+    return result;
+}
+
+int command_pull(const struct options *options)
+{
+    struct report report;
+    struct error err = {0};
+    (void)pull_run(options, &report, &err);
+    int status = report_print(&report, options, &err);
+    report_release(&report);
     return status;
 }

@@ -277,19 +277,20 @@ static int push_once(void *context, struct attempt *attempt, struct error *err)
     return result;
 }
 
-int command_push(const struct options *options)
+int push_run(const struct options *options, struct report *report, struct error *err)
 {
     struct push p = {.options = options, .model = options->arguments.items[1]};
-    struct error err = {0};
     p.report.command = "push";
     p.report.model = p.model;
     p.report.dry_run = options->dry_run;
-    if (scan_open(&p.scan, options->arguments.items[0], options, &p.report, &err) == 0) {
+    int result = scan_open(&p.scan, options->arguments.items[0], options, &p.report, err);
+    if (result == 0) {
         progress_begin(&p.progress, options, "push");
         if (p.scan.listing.count == 0)
-            error_set(&err, ERROR_SOME_FILES, "no file of '%s' can be read", options->arguments.items[0]);
+            result =
+                error_set(err, ERROR_SOME_FILES, "no file of '%s' can be read", options->arguments.items[0]);
         else
-            (void)attempts_run(options, push_once, &p, &err);
+            result = attempts_run(options, push_once, &p, err);
         struct progress_state last = {.bytes = p.report.bytes.skipped + p.report.bytes.resumed +
                                                p.report.bytes.sent,
                                       .total = p.report.bytes.total,
@@ -297,7 +298,16 @@ int command_push(const struct options *options)
         progress_end(&p.progress, &last);
         scan_release(&p.scan);
     }
-    int status = report_print(&p.report, options, &err);
-    report_release(&p.report);
+    *report = p.report;
+    return result;
+}
+
+int command_push(const struct options *options)
+{
+    struct report report;
+    struct error err = {0};
+    (void)push_run(options, &report, &err);
+    int status = report_print(&report, options, &err);
+    report_release(&report);
     return status;
 }

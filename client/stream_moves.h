@@ -10,6 +10,7 @@ int pull_stream_move(struct client_stream *stream, struct error *err);
 
 /* Sends END and reads the answer. */
 int client_stream_end(struct client_stream *stream, struct error *err);
+int client_wire_end(struct wire *wire, struct chunk *answer, struct error *err);
 
 /* Reads the text of FAIL; *failure gets code and text. */
 int client_stream_read_failure(struct client_stream *stream, const struct chunk *fail, struct error *failure,

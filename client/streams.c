@@ -77,15 +77,23 @@ uint64_t client_stream_bytes(const struct client_stream *s)
            atomic_load_explicit(&s->receiver.payload_bytes, memory_order_relaxed);
 }
 
-int client_stream_end(struct client_stream *s, struct error *err)
+int client_wire_end(struct wire *wire, struct chunk *answer, struct error *err)
 {
     struct chunk end = {.type = CHUNK_END};
-    if (wire_put_chunk(&s->wire, &end, err) < 0 || wire_flush(&s->wire, false, err) < 0 ||
-        wire_read_chunk(&s->wire, &end, err) < 0)
+    if (wire_put_chunk(wire, &end, err) < 0 || wire_flush(wire, false, err) < 0 ||
+        wire_read_chunk(wire, answer, err) < 0)
         return -1;
-    if (end.type != CHUNK_END)
-        return error_set(err, ERROR_PROTOCOL, "the server did not answer the end of a stream");
-    s->peer_sendfile = (end.flags & CHUNK_END_SENDFILE) != 0;
+    return answer->type == CHUNK_END
+               ? 0
+               : error_set(err, ERROR_PROTOCOL, "the server did not answer the end of a stream");
+}
+
+int client_stream_end(struct client_stream *s, struct error *err)
+{
+    struct chunk answer;
+    if (client_wire_end(&s->wire, &answer, err) < 0)
+        return -1;
+    s->peer_sendfile = (answer.flags & CHUNK_END_SENDFILE) != 0;
     return 0;
 }
 

@@ -27,6 +27,8 @@
 #define LIMIT_PATHS        ((size_t)32 << 20)  /* bytes of all its paths: a listing takes 70 MB at most */
 #define LIMIT_SIZE         (((uint64_t)1 << 53) - 1) /* whole numbers that JSON carries exactly */
 #define LIMIT_STREAMS      64
+/* Bytes that one request may measure a disk with. */
+#define LIMIT_MEASURE (UINT64_C(1) << 40)
 
 #define HELLO_TIMEOUT_MS 10000
 #define ALIVE_EVERY_MS   2000 /* the page says at least every 5 s */

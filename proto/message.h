@@ -27,6 +27,9 @@ enum message_type {
     MESSAGE_VERIFY,
     MESSAGE_PUSH,
     MESSAGE_PULL,
+    MESSAGE_LINK,
+    MESSAGE_DISK_WRITE,
+    MESSAGE_DISK_READ,
     /* answers */
     MESSAGE_ERROR,
     MESSAGE_END,
@@ -46,6 +49,7 @@ enum message_type {
     MESSAGE_BLOCKS,
     MESSAGE_DONE,
     MESSAGE_ACTIVITY,
+    MESSAGE_MEASURED,
     MESSAGE_TYPE_COUNT
 };
 
@@ -131,6 +135,14 @@ struct message {
         struct { /* times in nanoseconds; common/activity.h says what they mean */
             uint64_t stream, bytes, wall, file, socket, cpu, queued, busy, window, source, cached;
         } activity;
+        struct {
+            char *model; /* DISK_READ */
+            uint64_t bytes;
+        } disk; /* DISK_WRITE, DISK_READ */
+        struct {
+            bool write;
+            uint64_t bytes, ns, cached;
+        } measured;
     } u;
 };
 

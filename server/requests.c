@@ -18,6 +18,13 @@ bool requests_begin(struct session *session, struct message *message)
     case MESSAGE_PULL:
         pull_begin(session, message);
         return true;
+    case MESSAGE_LINK:
+        link_begin(session);
+        return true;
+    case MESSAGE_DISK_WRITE:
+    case MESSAGE_DISK_READ:
+        disk_begin(session, message);
+        return true;
     default:
         return false;
     }

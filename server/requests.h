@@ -14,5 +14,7 @@ bool requests_begin(struct session *session, struct message *message);
 void query_begin(struct session *session, struct message *message); /* list, info, remove, verify */
 void push_begin(struct session *session, struct message *message);
 void pull_begin(struct session *session, struct message *message);
+void link_begin(struct session *session);
+void disk_begin(struct session *session, struct message *message); /* disk_write, disk_read */
 
 #endif

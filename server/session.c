@@ -294,7 +294,7 @@ static void take_proof(struct session *s, const struct message *message)
 
 static bool needs_writing(enum message_type type)
 {
-    return type == MESSAGE_PUSH || type == MESSAGE_REMOVE;
+    return type == MESSAGE_PUSH || type == MESSAGE_REMOVE || type == MESSAGE_DISK_WRITE;
 }
 
 static void dispatch(struct session *s, struct message *message)

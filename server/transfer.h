@@ -1,7 +1,7 @@
-/* The data streams of one push or pull on the server: threads that do what the client asks on their
- * connections.
+/* The data streams of one push or pull on the server, or of a measurement of the link: threads that do what
+ * the client asks on their connections.
  *
- *   transfer_create_push/pull() … transfer_add() for each data connection … transfer_stop() → on_idle →
+ *   transfer_create_push/pull/link() … transfer_add() for each data connection … transfer_stop() → on_idle →
  * transfer_destroy()
  *
  * Threads: all functions on the loop. The streams' threads use the staging or the version (own locks) and
@@ -32,6 +32,7 @@ struct transfer *transfer_create_push(struct staging *staging, const struct list
                                       const struct transfer_owner *owner);
 struct transfer *transfer_create_pull(struct version *version, struct disk *disk,
                                       const struct transfer_owner *owner);
+struct transfer *transfer_create_link(const struct transfer_owner *owner);
 
 /* Takes a blocking socket. Its end is handed to the owner through `mailbox`, whose handler calls
  * transfer_on_mail(). */
