@@ -117,6 +117,20 @@ static struct verdict limited_by(const struct report *r, const struct report_str
     return sends(r) ? verdict_of(&s->own, &s->peer) : verdict_of(&s->peer, &s->own);
 }
 
+/* The share of what was read from large files at the sending end that was in its page cache; false if that is
+ * not known. */
+static bool source_cached(const struct report *r, double *share)
+{
+    uint64_t bytes = 0, cached = 0;
+    for (size_t i = 0; i < r->stream_count; i++) {
+        const struct activity *a = sends(r) ? &r->streams[i].own : &r->streams[i].peer;
+        bytes += a->source_bytes;
+        cached += a->cached_bytes;
+    }
+    *share = bytes > 0 ? (double)cached / (double)bytes : 0;
+    return bytes > 0;
+}
+
 /* Of all streams and of the flush behind them, for which each of them had to wait. */
 static struct verdict limited_in_all(const struct report *r)
 {
@@ -222,6 +236,11 @@ static struct json *to_json(const struct report *r, const struct options *option
     json_add_number(result, "seconds", r->seconds);
     json_add_size(result, "bytes_per_second", rate(r));
     add_streams(result, r);
+    double cached;
+    if (source_cached(r, &cached))
+        json_add_number(result, "source_cached", cached);
+    else
+        json_add_null(result, "source_cached");
     json_add_bool(result, "verified", r->verified);
     json_add_bool(result, "durable", r->durable);
     add_texts(result, r);
@@ -252,9 +271,13 @@ static void print_streams(const struct report *r)
 static void print_verdict(const struct report *r)
 {
     struct verdict verdict = limited_in_all(r);
+    double cached;
     if (verdict.stage == VERDICT_NONE || r->seconds < VERDICT_MIN_SECONDS)
         return;
-    (void)printf("  limited by: %s %.0f %%\n", verdict_text(verdict.stage, sends(r)), 100 * verdict.share);
+    (void)printf("  limited by: %s %.0f %%", verdict_text(verdict.stage, sends(r)), 100 * verdict.share);
+    if (source_cached(r, &cached))
+        (void)printf("; %.0f %% of the source came from the page cache", 100 * cached);
+    (void)printf("\n");
 }
 
 static void print_left_alone(const struct report *r)

@@ -52,7 +52,7 @@ struct verdict verdict_of(const struct activity *sender, const struct activity *
     uint64_t empty = minus(active, sender->busy_ns); /* nothing was under way: the sender had nothing ready */
     struct verdict from =
         larger((struct verdict){VERDICT_SENDER_DISK, share(least(empty, minus(active, worked)), active)},
-               (struct verdict){VERDICT_SENDER_CPU, share(least(empty, worked), active)});
+               (struct verdict){VERDICT_SENDER_CPU, share(worked, active)});
     struct verdict link = {VERDICT_LINK, share(minus(sender->busy_ns, sender->window_ns), active)};
     struct verdict disk = {VERDICT_RECEIVER_DISK, share(waited_for_files(receiver), active)};
     struct verdict cpu = {VERDICT_RECEIVER_CPU, share(receiver->cpu_ns + receiver->queued_ns, active)};

@@ -329,8 +329,8 @@ class Running:
 class Client:
     """Runs mstore against one address."""
 
-    def __init__(self, work, address, env=None):
-        self.work, self.address, self.env = Path(work), address, env
+    def __init__(self, work, address, env=None, prefix=()):
+        self.work, self.address, self.env, self.prefix = Path(work), address, env, prefix
         self.started = []
         (self.work / "home").mkdir(exist_ok=True)
 
@@ -345,7 +345,7 @@ class Client:
     def start(self, *args, env=None, address="", user=None, cwd=None, **wrap):
         """A client beside the test. address None leaves -s out, "" is the server's."""
         address = self.address if address == "" else address
-        words = self.words(args, address, user, **wrap)
+        words = self.words(args, address, user, **{"prefix": self.prefix, **wrap})
         running = Running(words, clean_environment(self.work, dict(self.env or {}, **(env or {}))), cwd)
         self.started.append(running)
         return running
