@@ -25,6 +25,7 @@ struct path_bench {
     char folder[32];
     char source[64], destination[64];
     char own_model[64];
+    bool has_pushed; /* there may be something of it on the server */
 };
 
 /* Whether one of these layers is still to be measured. */

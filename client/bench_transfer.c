@@ -4,6 +4,7 @@
 #include "client/commands.h"
 #include "client/control.h"
 #include "client/interrupt.h"
+#include "client/output.h"
 #include "common/fdio.h"
 #include "common/path.h"
 
@@ -61,24 +62,20 @@ static int remove_own_model(struct path_bench *b, struct error *err)
 int bench_transfer_round(struct path_bench *b, struct error *err)
 {
     int result = 0;
-    bool pushed = false;
-    if (bench_wants(b, 1u << BENCH_PUSH) || (bench_wants(b, 1u << BENCH_PULL) && !b->model)) {
-        struct error push_error = {0};
-        result = run_transfer(b, BENCH_PUSH, b->source, b->own_model, &push_error);
-        pushed = result == 0;
-        if (result < 0) {
-            *err = push_error;
-            result = bench_judge(b, 1u << BENCH_PUSH | (b->model ? 0 : 1u << BENCH_PULL), result, err);
-        }
+    bool pushes = bench_wants(b, 1u << BENCH_PUSH) || (bench_wants(b, 1u << BENCH_PULL) && !b->model);
+    if (pushes) {
+        b->has_pushed = true;
+        result = run_transfer(b, BENCH_PUSH, b->source, b->own_model, err);
+        pushes = result == 0;
+        result = bench_judge(b, 1u << BENCH_PUSH | (b->model ? 0 : 1u << BENCH_PULL), result, err);
     }
     if (result == 0 && bench_wants(b, 1u << BENCH_PULL))
         result =
             run_transfer(b, BENCH_PULL, (char *)(b->model ? b->model : b->own_model), b->destination, err);
     (void)path_remove_tree(AT_FDCWD, b->destination);
-    struct error removal = {0};
-    if (pushed && remove_own_model(b, &removal) < 0 && result == 0) {
-        *err = removal;
-        result = -1;
+    if (result == 0 && pushes) {
+        result = remove_own_model(b, err);
+        b->has_pushed = result < 0;
     }
     return result;
 }
@@ -126,8 +123,16 @@ int bench_transfer_prepare(struct path_bench *b, struct error *err)
     return bench_wants(b, 1u << BENCH_PUSH) || !b->model ? write_source(b, err) : 0;
 }
 
+/* Also what an interrupted push has left on the server. */
 void bench_transfer_clean(struct path_bench *b)
 {
+    struct error err = {0};
     if (b->folder[0])
         (void)path_remove_tree(AT_FDCWD, b->folder);
+    if (!b->has_pushed)
+        return;
+    interrupt_forget();
+    if (remove_own_model(b, &err) < 0 && err.code != ERROR_REFUSED && err.code != ERROR_NO_MODEL)
+        output_error("'%s' may be left on the server: mstore rm -y %s (%s)", b->own_model, b->own_model,
+                     err.text);
 }

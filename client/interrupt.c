@@ -47,3 +47,11 @@ int interrupt_check(struct error *err)
     return signal_number == SIGTERM ? error_set(err, ERROR_TERMINATED, "terminated")
                                     : error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
+
+void interrupt_forget(void)
+{
+    char bytes[16];
+    signal_number = 0;
+    while (read(wake[0], bytes, sizeof bytes) > 0)
+        ;
+}
