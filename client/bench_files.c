@@ -2,9 +2,9 @@
 #include "client/bench_files.h"
 
 #include "client/interrupt.h"
-#include "client/mount.h"
 #include "common/fdio.h"
 #include "common/junk.h"
+#include "common/mount.h"
 #include "common/page_cache.h"
 #include "common/walk.h"
 

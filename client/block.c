@@ -1,7 +1,7 @@
 /* /sys/dev/block leads from a number to a name, and the folder `slaves` of each name to those below. */
 #include "client/block.h"
 
-#include "client/sysfile.h"
+#include "common/sysfile.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -66,11 +66,6 @@ bool block_stack_find(struct block_stack *stack, unsigned major, unsigned minor)
     for (size_t i = 0; i < stack->count; i++) /* grows while it is walked */
         add_below(stack, &stack->devices[i]);
     return stack->count > 0;
-}
-
-bool block_read_ahead(const struct block_stack *stack, uint64_t *kb)
-{
-    return stack->count > 0 && queue_number(stack->devices[0].name, "read_ahead_kb", kb);
 }
 
 /* "MAJOR MINOR NAME READS MERGED SECTORS …" */

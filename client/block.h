@@ -30,9 +30,6 @@ struct block_stack {
  * with a pool of their own (ZFS). */
 bool block_stack_find(struct block_stack *stack, unsigned major, unsigned minor);
 
-/* The read-ahead of the device's queue, in KB. */
-bool block_read_ahead(const struct block_stack *stack, uint64_t *kb);
-
 /* Bytes that each device of the stack has delivered since the machine started, from the text of
  * /proc/diskstats (Documentation/admin-guide/iostats.rst; its sectors always have 512 bytes). A device
  * without a line has 0, as all have where there is no text. */

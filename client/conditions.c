@@ -1,8 +1,8 @@
 /* The place is looked at once, the machine and its disks in each round. */
 #include "client/conditions.h"
 
-#include "client/sysfile.h"
 #include "common/fdio.h"
+#include "common/sysfile.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  */
 #include "client/nic.h"
 
-#include "client/sysfile.h"
 #include "common/fdio.h"
+#include "common/sysfile.h"
 
 #include <ifaddrs.h>
 #include <netdb.h>

@@ -1,9 +1,9 @@
 /* Each fact has its own file in /proc or /sys; the mount leads to all of them. */
 #include "client/place.h"
 
-#include "client/sysfile.h"
+#include "common/bdi.h"
+#include "common/sysfile.h"
 
-#include <glob.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,27 +30,11 @@ static void find_stack(struct place *place)
         (void)block_stack_find(&place->stack, major(st.st_rdev), minor(st.st_rdev));
 }
 
-/* SMB, btrfs and others name their bdi "TYPE-N"; which N is whose is told nowhere, so it counts only where
- * there is just one. */
-static bool only_bdi_of_type(const char *type, uint64_t *kb)
+static void find_read_ahead(struct place *place, int fd)
 {
-    char pattern[128];
-    glob_t found;
-    (void)snprintf(pattern, sizeof pattern, "/sys/class/bdi/%.28s-*/read_ahead_kb", type);
-    bool good = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-    good = good && found.gl_pathc == 1 && sysfile_number(kb, "%s", found.gl_pathv[0]);
-    globfree(&found);
-    return good;
-}
-
-static void find_read_ahead(struct place *place)
-{
-    uint64_t *kb = &place->read_ahead_kb;
-    if (place->has_mount)
-        place->has_read_ahead = sysfile_number(kb, "/sys/class/bdi/%u:%u/read_ahead_kb", place->mount.major,
-                                               place->mount.minor) ||
-                                only_bdi_of_type(place->mount.type, kb) ||
-                                block_read_ahead(&place->stack, kb);
+    char name[BDI_NAME_MAX];
+    place->has_read_ahead = bdi_find("", fd, place->has_mount ? place->mount.type : NULL, name) &&
+                            bdi_read_ahead("", name, &place->read_ahead_kb);
 }
 
 static void find_connections(struct place *place)
@@ -76,7 +60,7 @@ void place_find(struct place *place, int fd)
     memset(place, 0, sizeof *place);
     place->has_mount = mount_of_fd(fd, &place->mount);
     find_stack(place);
-    find_read_ahead(place);
+    find_read_ahead(place, fd);
     find_connections(place);
     find_nic(place);
 }

@@ -8,8 +8,8 @@
 #define CLIENT_PLACE_H
 
 #include "client/block.h"
-#include "client/mount.h"
 #include "client/nic.h"
+#include "common/mount.h"
 #include "proto/json.h"
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 #include "common/disk.h"
 
 #include "common/fdio.h"
+#include "common/sysfile.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -16,16 +16,10 @@
  */
 #define FETCH_PIECE ((uint64_t)1 << 20)
 
-/* The flag of a disk, or with `up` of the disk that a partition is on; -1 if there is none. */
-static int read_flag(dev_t device, const char *up)
+/* The flag of a disk, or with `up` of the disk that a partition is on. */
+static bool read_flag(dev_t device, const char *up, uint64_t *flag)
 {
-    char path[96], flag = '?';
-    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%squeue/rotational", major(device), minor(device),
-                   up);
-    int fd = fdio_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    ssize_t n = fd < 0 ? -1 : fdio_read(fd, &flag, 1);
-    fdio_drop(&fd);
-    return n == 1 ? flag == '1' : -1;
+    return sysfile_number(flag, "/sys/dev/block/%u:%u/%squeue/rotational", major(device), minor(device), up);
 }
 
 bool disk_is_rotational(int fd)
@@ -33,8 +27,8 @@ bool disk_is_rotational(int fd)
     struct stat st;
     if (fstat(fd, &st) < 0)
         return false;
-    int flag = read_flag(st.st_dev, "");
-    return (flag >= 0 ? flag : read_flag(st.st_dev, "../")) == 1;
+    uint64_t flag;
+    return (read_flag(st.st_dev, "", &flag) || read_flag(st.st_dev, "../", &flag)) && flag == 1;
 }
 
 bool disk_is_memory(int fd)

@@ -2,7 +2,7 @@
  * connections are those that were made. */
 #include "support.h"
 
-#include "client/mount.h"
+#include "common/mount.h"
 
 static const char mountinfo[] =
     "21 26 0:20 / /proc rw,relatime - proc proc rw\n"

@@ -2,7 +2,6 @@
 #include "support.h"
 
 #include "client/place.h"
-#include "client/sysfile.h"
 
 static void a_place_without_a_device_has_a_mount_alone(void **state)
 {
@@ -68,33 +67,6 @@ static void the_way_to_this_machine_is_the_loopback(void **state)
     assert_false(nic_toward("", &nic));
 }
 
-static void small_files_are_read_whole_and_numbers_checked(void **state)
-{
-    const struct scratch *scratch = *state;
-    uint64_t number;
-    char *long_text = malloc(20001);
-    memset(long_text, 'x', 20000);
-    long_text[20000] = '\0';
-    write_file(scratch->fd, "long", long_text, 20000);
-    write_file(scratch->fd, "number", "128\n", 4);
-    write_file(scratch->fd, "negative", "-1\n", 3);
-    write_file(scratch->fd, "empty", "", 0);
-    char *text = sysfile_read("%s/long", scratch->path);
-    assert_string_equal(text, long_text);
-    free(text);
-    text = sysfile_read("%s/empty", scratch->path);
-    assert_string_equal(text, "");
-    free(text);
-    free(long_text);
-    assert_null(sysfile_read("%s/none", scratch->path));
-    assert_null(sysfile_read("%s", scratch->path)); /* a folder */
-    assert_true(sysfile_number(&number, "%s/number", scratch->path));
-    assert_int_equal(number, 128);
-    assert_false(sysfile_number(&number, "%s/negative", scratch->path));
-    assert_false(sysfile_number(&number, "%s/empty", scratch->path));
-    assert_false(sysfile_number(&number, "%s/none", scratch->path));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,7 +74,6 @@ int main(void)
         cmocka_unit_test(a_place_is_told_in_one_line),
         cmocka_unit_test(what_is_no_file_is_nowhere),
         cmocka_unit_test(the_way_to_this_machine_is_the_loopback),
-        scratch_test(small_files_are_read_whole_and_numbers_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

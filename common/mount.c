@@ -1,7 +1,7 @@
 /* One line is cut into its fields in a copy; then the fields that count are copied and unescaped. */
-#include "client/mount.h"
+#include "common/mount.h"
 
-#include "client/sysfile.h"
+#include "common/sysfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

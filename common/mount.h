@@ -2,8 +2,8 @@
  * NFS statistics of fs/nfs/super.c and net/sunrpc).
  *
  * The parsers are pure: text in, struct out. Any thread. */
-#ifndef CLIENT_MOUNT_H
-#define CLIENT_MOUNT_H
+#ifndef COMMON_MOUNT_H
+#define COMMON_MOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,80 @@
+/* Most are named by their device number; each of the others is found its own way. */
+#include "common/bdi.h"
+
+#include "common/sysfile.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/btrfs.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+bool bdi_read_ahead(const char *root, const char *name, uint64_t *kb)
+{
+    return sysfile_number(kb, "%s/sys/class/bdi/%s/read_ahead_kb", root, name);
+}
+
+/* Copies the last part of a path. */
+static bool take_last_part(const char *path, char name[BDI_NAME_MAX])
+{
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    return (size_t)snprintf(name, BDI_NAME_MAX, "%s", last) < BDI_NAME_MAX;
+}
+
+static bool find_btrfs(const char *root, int fd, char name[BDI_NAME_MAX])
+{
+    struct btrfs_ioctl_fs_info_args info = {0};
+    char uuid[2 * BTRFS_FSID_SIZE + 5] = "", path[PATH_MAX], target[PATH_MAX];
+    if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+        return false;
+    for (size_t i = 0, used = 0; i < BTRFS_FSID_SIZE; i++, used = strlen(uuid))
+        (void)snprintf(uuid + used, sizeof uuid - used, "%s%02x",
+                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info.fsid[i]);
+    (void)snprintf(path, sizeof path, "%s/sys/fs/btrfs/%s/bdi", root, uuid);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length <= 0)
+        return false;
+    target[length] = '\0';
+    return take_last_part(target, name);
+}
+
+/* The disk that a device is a part of, or the device itself. */
+static bool find_disk(const char *root, dev_t device, char name[BDI_NAME_MAX])
+{
+    uint64_t part, kb;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
+    if (sysfile_number(&part, "%s%s/partition", root, path))
+        return sysfile_line(name, BDI_NAME_MAX, "%s%s/../dev", root, path);
+    (void)snprintf(name, BDI_NAME_MAX, "%u:%u", major(device), minor(device));
+    return bdi_read_ahead(root, name, &kb);
+}
+
+static bool find_only_one(const char *root, const char *type, char name[BDI_NAME_MAX])
+{
+    char pattern[PATH_MAX];
+    glob_t found;
+    (void)snprintf(pattern, sizeof pattern, "%s/sys/class/bdi/%.28s-*", root, type);
+    bool good = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc == 1;
+    good = good && take_last_part(found.gl_pathv[0], name);
+    globfree(&found);
+    return good;
+}
+
+bool bdi_find(const char *root, int fd, const char *type, char name[BDI_NAME_MAX])
+{
+    struct stat st;
+    struct statfs fs;
+    if (fstat(fd, &st) < 0)
+        return false;
+    if (fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && find_btrfs(root, fd, name))
+        return true;
+    return find_disk(root, st.st_dev, name) || (type && find_only_one(root, type, name));
+}
