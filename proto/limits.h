@@ -28,7 +28,10 @@
 #define LIMIT_SIZE         (((uint64_t)1 << 53) - 1) /* whole numbers that JSON carries exactly */
 #define LIMIT_STREAMS      64
 /* Bytes that one request may measure a disk with. */
-#define LIMIT_MEASURE (UINT64_C(1) << 40)
+#define LIMIT_MEASURE   (UINT64_C(1) << 40)
+#define LIMIT_PADDING   ((uint64_t)1 << 20) /* bytes of `alive` that `host` may ask for */
+#define LIMIT_FACTS     256                 /* answers to `host` */
+#define LIMIT_FACT_NAME 48                  /* characters of its name */
 
 #define HELLO_TIMEOUT_MS 10000
 #define ALIVE_EVERY_MS   2000 /* the page says at least every 5 s */

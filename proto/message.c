@@ -11,6 +11,7 @@
 
 enum kind {
     KIND_SIZE,
+    KIND_PADDING,
     KIND_TIME,
     KIND_NSEC,
     KIND_FLAG,
@@ -57,6 +58,7 @@ static const struct {
     [MESSAGE_DISK_WRITE] = {"disk_write", {FIELD("bytes", KIND_SIZE, disk.bytes)}},
     [MESSAGE_DISK_READ] = {"disk_read",
                            {FIELD("model", KIND_ID, disk.model), FIELD("bytes", KIND_SIZE, disk.bytes)}},
+    [MESSAGE_HOST] = {"host", {OPTIONAL("padding", KIND_PADDING, host.padding)}},
     [MESSAGE_ERROR] = {"error",
                        {FIELD("code", KIND_TEXT, error.code), FIELD("message", KIND_TEXT, error.message),
                         OPTIONAL("path", KIND_PATH, error.path)}},
@@ -74,6 +76,7 @@ static const struct {
                          {FIELD("path", KIND_PATH, checked.path), FIELD("ok", KIND_FLAG, checked.ok),
                           OPTIONAL("fresh", KIND_FLAG, checked.fresh),
                           FIELD("bad", KIND_SIZES, checked.bad)}},
+    [MESSAGE_FACT] = {"fact", {FIELD("name", KIND_TEXT, fact.name), FIELD("value", KIND_TEXT, fact.value)}},
     [MESSAGE_FILES] = {"files", {FIELD("files", KIND_FILES, files)}},
     [MESSAGE_LISTED] = {"listed", {{0}}},
     [MESSAGE_STAGED] = {"staged",
@@ -174,6 +177,10 @@ static void encode_field(struct json *object, const struct field *field, const v
     case KIND_SIZE:
         json_add_size(object, field->name, *(const uint64_t *)value);
         break;
+    case KIND_PADDING:
+        if (!field->optional || *(const uint64_t *)value > 0)
+            json_add_size(object, field->name, *(const uint64_t *)value);
+        break;
     case KIND_TIME:
         json_add_number(object, field->name, (double)*(const int64_t *)value);
         break;
@@ -231,6 +238,11 @@ static bool decode_size(const struct json *value, uint64_t *out)
         return false;
     *out = (uint64_t)whole;
     return true;
+}
+
+static bool decode_padding(const struct json *value, uint64_t *out)
+{
+    return decode_size(value, out) && *out <= LIMIT_PADDING;
 }
 
 static bool decode_nsec(const struct json *value, uint32_t *out)
@@ -350,6 +362,8 @@ static bool decode_field(const struct json *object, const struct field *field, v
     switch (field->kind) {
     case KIND_SIZE:
         return decode_size(value, out);
+    case KIND_PADDING:
+        return decode_padding(value, out) || (field->optional && !value);
     case KIND_TIME:
         return json_as_whole(value, out);
     case KIND_NSEC:
@@ -426,6 +440,7 @@ static void release_field(const struct field *field, void *value)
         listing_release(value);
         break;
     case KIND_SIZE:
+    case KIND_PADDING:
     case KIND_TIME:
     case KIND_NSEC:
     case KIND_FLAG:

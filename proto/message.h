@@ -30,12 +30,14 @@ enum message_type {
     MESSAGE_LINK,
     MESSAGE_DISK_WRITE,
     MESSAGE_DISK_READ,
+    MESSAGE_HOST,
     /* answers */
     MESSAGE_ERROR,
     MESSAGE_END,
     MESSAGE_MODEL,
     MESSAGE_PROGRESS,
     MESSAGE_CHECKED,
+    MESSAGE_FACT,
     /* transfers */
     MESSAGE_FILES,
     MESSAGE_LISTED,
@@ -83,6 +85,9 @@ struct message {
             bool check; /* PUSH: list only hashes that the stored files were found to have */
         } request;      /* INFO, REMOVE, VERIFY, PUSH, PULL */
         struct {
+            uint64_t padding; /* bytes of `alive` behind the facts, at most LIMIT_PADDING */
+        } host;
+        struct {
             uint8_t nonce[SECRET_SIZE];
         } challenge;
         struct {
@@ -105,6 +110,9 @@ struct message {
             bool fresh; /* no hash was kept for it */
             struct size_list bad;
         } checked;
+        struct {
+            char *name, *value;
+        } fact;
         struct listing files;
         struct {
             char *path;

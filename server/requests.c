@@ -25,6 +25,9 @@ bool requests_begin(struct session *session, struct message *message)
     case MESSAGE_DISK_READ:
         disk_begin(session, message);
         return true;
+    case MESSAGE_HOST:
+        host_begin(session, message);
+        return true;
     default:
         return false;
     }

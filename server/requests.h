@@ -16,5 +16,6 @@ void push_begin(struct session *session, struct message *message);
 void pull_begin(struct session *session, struct message *message);
 void link_begin(struct session *session);
 void disk_begin(struct session *session, struct message *message); /* disk_write, disk_read */
+void host_begin(struct session *session, struct message *message);
 
 #endif

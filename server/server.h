@@ -37,6 +37,7 @@ struct server {
     uv_work_t sweep_work;
     bool sweeping, swept; /* a sweep is under way; the last one left nothing */
     uint64_t sweep_again_ms;
+    unsigned sample_ms; /* how long `host` watches the machine (common/machine_facts.h) */
     atomic_bool stopping;
 };
 

@@ -459,6 +459,12 @@ const char *session_peer(const struct session *s)
     return s->peer;
 }
 
+int session_socket(const struct session *s)
+{
+    uv_os_fd_t fd;
+    return uv_fileno((const uv_handle_t *)&s->tcp, &fd) == 0 ? fd : -1;
+}
+
 /* -- data connections -- */
 
 /* Answers a hello on a non-blocking socket; 48 bytes always fit a fresh socket's buffer. */

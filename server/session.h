@@ -1,8 +1,8 @@
 /* A session: one control connection, its request, and the data connections that join it.
  *
  * The session reads frames, hands messages to the running request, writes answers with back-pressure, sends
- * `alive`, and gives up a silent client. What a request does is in query.c, push.c and pull.c, each a `struct
- * request_type`.
+ * `alive`, and gives up a silent client. What a request does is in query.c, push.c, pull.c and host.c, each a
+ * `struct request_type`.
  *
  * Threads: everything here runs on the loop; blocking work goes through session_work(). */
 #ifndef SERVER_SESSION_H
@@ -78,5 +78,8 @@ void session_work(struct session *session, void (*work)(void *request),
 const atomic_bool *session_cancelled(const struct session *session);
 struct server *session_server(struct session *session);
 const char *session_peer(const struct session *session);
+/* The control connection's descriptor, borrowed, or -1. It is closed as soon as the client is gone: a worker
+ * wants one of its own. */
+int session_socket(const struct session *session);
 
 #endif

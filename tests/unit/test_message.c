@@ -24,6 +24,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_DISK_WRITE] = "{\"type\":\"disk_write\",\"bytes\":1}",
     [MESSAGE_DISK_READ] = "{\"type\":\"disk_read\",\"model\":\"ns/m\",\"bytes\":1}",
     [MESSAGE_MEASURED] = "{\"type\":\"measured\",\"write\":true,\"bytes\":1,\"ns\":2,\"cached\":3}",
+    [MESSAGE_HOST] = "{\"type\":\"host\",\"padding\":65536}",
     [MESSAGE_ERROR] = "{\"type\":\"error\",\"code\":\"busy\",\"message\":\"text\",\"path\":\"a/b\"}",
     [MESSAGE_END] = "{\"type\":\"end\"}",
     [MESSAGE_MODEL] =
@@ -31,6 +32,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
         "\"state\":\"complete\",\"present\":5,\"warnings\":0}",
     [MESSAGE_PROGRESS] = "{\"type\":\"progress\",\"bytes\":1,\"total\":2}",
     [MESSAGE_CHECKED] = "{\"type\":\"checked\",\"path\":\"a/b\",\"ok\":false,\"bad\":[0,7]}",
+    [MESSAGE_FACT] = "{\"type\":\"fact\",\"name\":\"cpus\",\"value\":\"4\"}",
     [MESSAGE_FILES] =
         "{\"type\":\"files\",\"files\":[{\"path\":\"a\",\"size\":5,\"mtime\":-1,\"nsec\":0,\"hash\":\"" HASH
         "\",\"source\":7,\"from\":\"send\"},{\"path_hex\":\"ff\",\"size\":0,\"mtime\":0,\"nsec\":1}]}",
@@ -100,6 +102,16 @@ static void the_fields_arrive_in_their_members(void **state)
     assert_string_equal(m.u.error.code, "busy");
     assert_string_equal(m.u.error.message, "text");
     assert_string_equal(m.u.error.path, "a/b");
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_HOST], &m), 0);
+    assert_int_equal(m.u.host.padding, 65536);
+    message_release(&m);
+    assert_int_equal(decode("{\"type\":\"host\"}", &m), 0);
+    assert_int_equal(m.u.host.padding, 0);
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_FACT], &m), 0);
+    assert_string_equal(m.u.fact.name, "cpus");
+    assert_string_equal(m.u.fact.value, "4");
     message_release(&m);
     assert_int_equal(decode(samples[MESSAGE_MODEL], &m), 0);
     assert_string_equal(m.u.model.name, "ns/m");
@@ -195,7 +207,14 @@ static void expect(const char *text, bool good)
 
 static bool is_optional(int type, const char *name)
 {
-    return type == MESSAGE_ERROR && strcmp(name, "path") == 0;
+    return (type == MESSAGE_ERROR && strcmp(name, "path") == 0) ||
+           (type == MESSAGE_HOST && strcmp(name, "padding") == 0);
+}
+
+/* A text of any kind. */
+static bool is_free_text(int type, const char *name)
+{
+    return type == MESSAGE_FACT || strcmp(name, "code") == 0 || strcmp(name, "message") == 0;
 }
 
 static void every_field_is_missed(void **state)
@@ -238,10 +257,8 @@ static void every_field_must_have_its_type(void **state)
                             (*sample == '[' && strcmp(name, "bad") == 0 &&
                              (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
                             (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
-                             (strcmp(name, "code") == 0 || strcmp(name, "message") == 0 ||
-                              strcmp(name, "path") == 0)) ||
-                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 &&
-                             (strcmp(name, "code") == 0 || strcmp(name, "message") == 0));
+                             (is_free_text(type, name) || strcmp(name, "path") == 0)) ||
+                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_free_text(type, name));
                 expect(text, good);
                 free(text);
             }
@@ -255,24 +272,26 @@ static void numbers_are_held_against_their_limits(void **state)
     (void)state;
     static const struct {
         const char *value;
-        bool size, time, nsec;
+        bool size, time, nsec, padding;
     } cases[] = {
-        {"0", true, true, true},
-        {"1", true, true, true},
-        {"999999999", true, true, true},
-        {"1000000000", true, true, false},
-        {"2147483647", true, true, false},
-        {"2147483648", true, true, false},
-        {"4294967295", true, true, false},
-        {"9007199254740991", true, true, false},
-        {"9007199254740992", false, false, false},
-        {"9223372036854775808", false, false, false},
-        {"18446744073709551615", false, false, false},
-        {"1e400", false, false, false},
-        {"-1", false, true, false},
-        {"-9007199254740991", false, true, false},
-        {"-9007199254740992", false, false, false},
-        {"0.5", false, false, false},
+        {"0", true, true, true, true},
+        {"1", true, true, true, true},
+        {"1048576", true, true, true, true},
+        {"1048577", true, true, true, false},
+        {"999999999", true, true, true, false},
+        {"1000000000", true, true, false, false},
+        {"2147483647", true, true, false, false},
+        {"2147483648", true, true, false, false},
+        {"4294967295", true, true, false, false},
+        {"9007199254740991", true, true, false, false},
+        {"9007199254740992", false, false, false, false},
+        {"9223372036854775808", false, false, false, false},
+        {"18446744073709551615", false, false, false, false},
+        {"1e400", false, false, false, false},
+        {"-1", false, true, false, false},
+        {"-9007199254740991", false, true, false, false},
+        {"-9007199254740992", false, false, false, false},
+        {"0.5", false, false, false, false},
     };
     for (int type = 0; type < MESSAGE_TYPE_COUNT; type++) {
         struct member members[MOST_MEMBERS];
@@ -284,9 +303,10 @@ static void numbers_are_held_against_their_limits(void **state)
                 char member[64];
                 (void)snprintf(member, sizeof member, "\"%s\":%s", name, cases[c].value);
                 char *text = replace(samples[type], i, member);
-                expect(text, strcmp(name, "mtime") == 0  ? cases[c].time
-                             : strcmp(name, "nsec") == 0 ? cases[c].nsec
-                                                         : cases[c].size);
+                expect(text, strcmp(name, "mtime") == 0     ? cases[c].time
+                             : strcmp(name, "nsec") == 0    ? cases[c].nsec
+                             : strcmp(name, "padding") == 0 ? cases[c].padding
+                                                            : cases[c].size);
                 free(text);
             }
             free(name);
