@@ -272,13 +272,14 @@ static int prove(struct control *c, const struct token *token, struct error *err
     return 0;
 }
 
-int control_open(struct control *c, const struct options *options, struct error *err)
+static int open_control(struct control *c, const struct options *options, enum socket_purpose purpose,
+                        struct error *err)
 {
     bool asks = false;
     memset(c, 0, sizeof *c);
     c->server = options->server;
     c->timeout_s = options->timeout_s;
-    c->fd = socket_connect(&c->server, c->timeout_s, false, interrupt_fd(), err);
+    c->fd = socket_connect(&c->server, c->timeout_s, purpose, interrupt_fd(), err);
     if (c->fd < 0) {
         (void)interrupt_check(err);
         return -1;
@@ -293,6 +294,16 @@ int control_open(struct control *c, const struct options *options, struct error 
         return -1;
     }
     return 0;
+}
+
+int control_open(struct control *c, const struct options *options, struct error *err)
+{
+    return open_control(c, options, SOCKET_CONTROL, err);
+}
+
+int control_open_narrow(struct control *c, const struct options *options, struct error *err)
+{
+    return open_control(c, options, SOCKET_NARROW, err);
 }
 
 void control_close(struct control *c)
@@ -352,6 +363,25 @@ int control_send_simple(struct control *c, enum message_type type, struct error 
 {
     struct message message = {.type = type};
     return control_send(c, &message, err);
+}
+
+int control_send_burst(struct control *c, size_t bytes, struct error *err)
+{
+    struct message alive = {.type = MESSAGE_ALIVE};
+    size_t length;
+    char *text = message_encode(&alive, &length);
+    size_t whole = FRAME_HEADER_SIZE + length, count = (bytes + whole - 1) / whole;
+    uint8_t *frames = malloc(count * whole);
+    if (!frames)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        frame_encode(text, length, frames + i * whole);
+        memcpy(frames + i * whole + FRAME_HEADER_SIZE, text, length);
+    }
+    int result = send_all(c, frames, count * whole, err);
+    free(frames);
+    free(text);
+    return result;
 }
 
 int control_request(struct control *c, enum message_type type, const char *model, struct error *err)

@@ -42,10 +42,14 @@ struct control {
 /* Connects to options->server, says hello, and proves options->token if there is one. ERROR_CONNECT,
  * ERROR_NOT_MSTORE, ERROR_VERSION, ERROR_REFUSED … */
 int control_open(struct control *control, const struct options *options, struct error *err);
+/* The same with segments that pass on any path (SOCKET_NARROW), for who looks whether others do. */
+int control_open_narrow(struct control *control, const struct options *options, struct error *err);
 void control_close(struct control *control);
 
 int control_send(struct control *control, const struct message *message, struct error *err);
 int control_send_simple(struct control *control, enum message_type type, struct error *err);
+/* `alive` messages of so many bytes together, in one write: they fill packets as large as they can be. */
+int control_send_burst(struct control *control, size_t bytes, struct error *err);
 /* A request that names a model. */
 int control_request(struct control *control, enum message_type type, const char *model, struct error *err);
 

@@ -23,7 +23,7 @@ static bool pause_for(struct client_stream *s, int pause_ms)
 
 static int open_connection(struct client_stream *s, struct error *err)
 {
-    int fd = socket_connect(&s->job->server, s->job->timeout_s, true, s->job->cancel_fd, err);
+    int fd = socket_connect(&s->job->server, s->job->timeout_s, SOCKET_DATA, s->job->cancel_fd, err);
     if (fd < 0)
         return -1;
     stream_set_fd(&s->stream, fd);

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/fdio.h"
+#include "common/sysfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,15 +28,8 @@ enum socket_buffer socket_buffer_rule(uint64_t wish, uint64_t limit, bool may_fo
 /* A limit of net.core in bytes, 0 if it cannot be read. */
 static uint64_t core_limit(const char *file)
 {
-    char text[32];
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = fdio_read(fd, text, sizeof text - 1);
-    fdio_drop(&fd);
-    unsigned long long limit = 0;
-    text[n > 0 ? n : 0] = '\0';
-    return sscanf(text, "%llu", &limit) == 1 ? limit : 0;
+    uint64_t limit;
+    return sysfile_number(&limit, "%s", file) ? limit : 0;
 }
 
 static bool set_buffer(int fd, int force_option, int option, const char *limit_file)
@@ -116,16 +110,25 @@ static int finish_connect(int fd, uint64_t end, int cancel_fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length) < 0 ? errno : result;
 }
 
+/* What has to be set before connect(), for the peer is told then. */
+static void prepare(int fd, enum socket_purpose purpose)
+{
+    int segment = SOCKET_NARROW_SEGMENT;
+    if (purpose == SOCKET_DATA)
+        (void)socket_set_buffers(fd);
+    else if (purpose == SOCKET_NARROW)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+}
+
 /* One attempt. *fd is a blocking socket on success; returns 0 or an errno. */
-static int connect_one(const struct addrinfo *to, uint64_t end, unsigned timeout_s, bool data, int cancel_fd,
-                       int *fd)
+static int connect_one(const struct addrinfo *to, uint64_t end, unsigned timeout_s,
+                       enum socket_purpose purpose, int cancel_fd, int *fd)
 {
     *fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
     if (*fd < 0)
         return errno;
     socket_tune(*fd, timeout_s);
-    if (data)
-        (void)socket_set_buffers(*fd);
+    prepare(*fd, purpose);
     int result = connect(*fd, to->ai_addr, to->ai_addrlen) == 0 ? 0 : errno;
     if (result == EINPROGRESS || result == EINTR)
         result = finish_connect(*fd, end, cancel_fd);
@@ -159,7 +162,8 @@ static int resolve(const struct hostport *at, bool passive, struct addrinfo **li
     return 0;
 }
 
-int socket_connect(const struct hostport *to, unsigned timeout_s, bool data, int cancel_fd, struct error *err)
+int socket_connect(const struct hostport *to, unsigned timeout_s, enum socket_purpose purpose, int cancel_fd,
+                   struct error *err)
 {
     struct addrinfo *list = NULL;
     char name[HOSTPORT_TEXT_MAX];
@@ -168,7 +172,7 @@ int socket_connect(const struct hostport *to, unsigned timeout_s, bool data, int
     uint64_t end = clock_ms() + (uint64_t)timeout_s * 1000;
     int fd = -1, result = ENOENT;
     for (struct addrinfo *a = list; a && fd < 0 && result != ECANCELED; a = a->ai_next)
-        result = connect_one(a, end, timeout_s, data, cancel_fd, &fd);
+        result = connect_one(a, end, timeout_s, purpose, cancel_fd, &fd);
     freeaddrinfo(list);
     if (fd >= 0)
         return fd;

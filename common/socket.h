@@ -36,9 +36,14 @@ void socket_granted(int fd, uint64_t *rcvbuf, uint64_t *sndbuf);
  * `timeout_s` also while nothing is sent, and cubic, which took half of bbr's CPU on a LAN. Best effort. */
 void socket_tune(int fd, unsigned timeout_s);
 
-/* Connects to the first address of the host that answers. A blocking socket, tuned, with buffers if `data`.
+/* What a connection is for: few messages, many bytes with large buffers, or few messages in segments so small
+ * that they pass wherever IP does (RFC 791: 576 bytes with all headers), in both directions. */
+enum socket_purpose { SOCKET_CONTROL, SOCKET_DATA, SOCKET_NARROW };
+#define SOCKET_NARROW_SEGMENT 512
+
+/* Connects to the first address of the host that answers. A blocking socket, tuned for its purpose.
  * Gives up after timeout_s; `cancel_fd` (or -1) becoming readable gives up at once with ERROR_INTERRUPTED. */
-int socket_connect(const struct hostport *to, unsigned timeout_s, bool data, int cancel_fd,
+int socket_connect(const struct hostport *to, unsigned timeout_s, enum socket_purpose purpose, int cancel_fd,
                    struct error *err);
 
 /* Listens on the first address of the host, non-blocking, SO_REUSEADDR (never SO_REUSEPORT: a second daemon

@@ -73,7 +73,7 @@ static void a_connection_is_blocking_tuned_and_named(void **state)
         socklen_t length = sizeof on;
         assert_true(bound.port > 0);
         assert_true(fcntl(listening, F_GETFL) & O_NONBLOCK);
-        int fd = socket_connect(&bound, 5, data != 0, -1, &err);
+        int fd = socket_connect(&bound, 5, data ? SOCKET_DATA : SOCKET_CONTROL, -1, &err);
         if (fd < 0)
             fail_msg("%s", err.text);
         assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
@@ -103,7 +103,7 @@ static void a_second_listener_is_refused_with_the_address(void **state)
     listening = socket_listen(&bound, &again, &err); /* and may come back at once */
     assert_true(listening >= 0);
     (void)close(listening);
-    assert_int_equal(socket_connect(&bound, 5, true, -1, &err), -1); /* nobody is there */
+    assert_int_equal(socket_connect(&bound, 5, SOCKET_DATA, -1, &err), -1); /* nobody is there */
     assert_int_equal(err.code, ERROR_CONNECT);
     assert_int_equal(err.sys, ECONNREFUSED);
     assert_non_null(strstr(err.text, name));
@@ -116,7 +116,7 @@ static void an_unknown_host_is_named(void **state)
     struct hostport to;
     struct error err = {0};
     assert_int_equal(hostport_parse(&to, "no-such-host.invalid", 1, &err), 0);
-    assert_int_equal(socket_connect(&to, 2, false, -1, &err), -1);
+    assert_int_equal(socket_connect(&to, 2, SOCKET_CONTROL, -1, &err), -1);
     assert_int_equal(err.code, ERROR_CONNECT);
     assert_non_null(strstr(err.text, "'no-such-host.invalid'"));
 }
@@ -148,14 +148,14 @@ static void connecting_gives_up_in_time_and_at_once_when_told(void **state)
     int waiting[8], pipe_ends[2];
     int listening = full_listener(&bound, waiting);
     uint64_t start = clock_ms();
-    assert_int_equal(socket_connect(&bound, 1, false, -1, &err), -1);
+    assert_int_equal(socket_connect(&bound, 1, SOCKET_CONTROL, -1, &err), -1);
     assert_int_equal(err.code, ERROR_CONNECT);
     assert_int_equal(err.sys, ETIMEDOUT);
     assert_in_range(clock_ms() - start, 900, 20000);
     assert_int_equal(pipe(pipe_ends), 0);
     assert_int_equal(write(pipe_ends[1], "x", 1), 1);
     start = clock_ms();
-    assert_int_equal(socket_connect(&bound, 30, false, pipe_ends[0], &err), -1);
+    assert_int_equal(socket_connect(&bound, 30, SOCKET_CONTROL, pipe_ends[0], &err), -1);
     assert_int_equal(err.code, ERROR_INTERRUPTED);
     assert_true(clock_ms() - start < 10000);
     for (int i = 0; i < 8; i++)
