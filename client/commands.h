@@ -14,6 +14,7 @@ int command_remove(const struct options *options);
 int command_verify(const struct options *options);
 int command_bench_read(const struct options *options);
 int command_bench_report(const struct options *options);
+int command_doctor(const struct options *options);
 
 /* A push or pull as a part of something else: nothing is printed. *report becomes the caller's to release,
  * also after a failure; it borrows from the options. */

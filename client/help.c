@@ -43,8 +43,9 @@ void help_print(FILE *out, enum command command)
         print_program(out);
         return;
     }
-    (void)fprintf(out, "usage: " PROGRAM " %s [options] %s\n\n%s\n\noptions:\n",
-                  options_command_name(command), options_command_synopsis(command),
+    const char *synopsis = options_command_synopsis(command);
+    (void)fprintf(out, "usage: " PROGRAM " %s [options]%s%s\n\n%s\n\noptions:\n",
+                  options_command_name(command), synopsis[0] ? " " : "", synopsis,
                   options_command_help(command));
     optparse_print_options(out, options_spec(), 1u << command);
 }

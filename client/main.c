@@ -17,6 +17,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *) = {
     [COMMAND_INFO] = command_info,
     [COMMAND_RM] = command_remove,
     [COMMAND_VERIFY] = command_verify,
+    [COMMAND_DOCTOR] = command_doctor,
     [COMMAND_BENCH] = bench_path,
     [COMMAND_BENCH_READ] = command_bench_read,
     [COMMAND_BENCH_REPORT] = command_bench_report,

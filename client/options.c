@@ -147,6 +147,8 @@ static const struct command_row commands[COMMAND_COUNT] = {
                     ARGUMENTS_ANY, 0, ARGUMENTS_ANY},
     [COMMAND_VERIFY] = {"verify", "NS/MODEL [DIR]",
                         "check the stored copy, or a local one, against the hashes", 1, 2, 0, 1},
+    [COMMAND_DOCTOR] = {"doctor", "", "look at both machines and the path between for what slows transfers",
+                        0, 0, 0, 0},
     [COMMAND_BENCH] = {"bench", "[NS/MODEL]",
                        "measure each layer of the path to the server, and say which binds", 0, 1, 0, 1},
     [COMMAND_BENCH_READ] = {"bench read", "PATH...", "measure how fast files of any place are read", 1,
@@ -164,6 +166,7 @@ static const char *const command_names[] = {
     [COMMAND_INFO] = "info",
     [COMMAND_RM] = "rm",
     [COMMAND_VERIFY] = "verify",
+    [COMMAND_DOCTOR] = "doctor",
     [COMMAND_BENCH] = "bench",
     [COMMAND_BENCH_READ] = "bench read",
     [COMMAND_BENCH_REPORT] = "bench report",
@@ -397,15 +400,21 @@ static int find_command(enum command *command, const struct optparse_list *words
     return *used > 0 ? 0 : refuse_command(words->items[0], err);
 }
 
+/* What stands between a command and its arguments. */
+static const char *blank(const struct command_row *row)
+{
+    return row->synopsis[0] ? " " : "";
+}
+
 static int check_count(const struct command_row *row, const struct optparse_list *arguments,
                        struct error *err)
 {
     if (arguments->count < row->min)
-        return error_set(err, ERROR_USAGE, "'%s' lacks an argument: write " PROGRAM " %s %s", row->name,
-                         row->name, row->synopsis);
+        return error_set(err, ERROR_USAGE, "'%s' lacks an argument: write " PROGRAM " %s%s%s", row->name,
+                         row->name, blank(row), row->synopsis);
     if (arguments->count > row->max)
-        return error_set(err, ERROR_USAGE, "'%s' is one argument too many: write " PROGRAM " %s %s",
-                         arguments->items[row->max], row->name, row->synopsis);
+        return error_set(err, ERROR_USAGE, "'%s' is one argument too many: write " PROGRAM " %s%s%s",
+                         arguments->items[row->max], row->name, blank(row), row->synopsis);
     return 0;
 }
 

@@ -95,7 +95,8 @@ def test_b52_silence_that_ends_is_survived(make_server, make_client, make_proxy,
     models.assert_same(src, server.model("ns/m") if command == "push" else dst)
 
 
-@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"]], ids=lambda a: a[0])
+@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"], ["doctor"]],
+                         ids=lambda a: a[0])
 def test_b52_silent_server(make_client, args):
     """It accepts and never says a word."""
     with socket.create_server(("127.0.0.1", 0)) as mute:

@@ -55,6 +55,8 @@ WRONG = {
     "rm without model": ["rm", "-y"],
     "verify without model": ["verify"],
     "verify with one more": ["verify", "ns/m", "dst", "extra"],
+    "doctor with an argument": ["doctor", "nas"],
+    "-n for doctor": ["doctor", "-n", "4"],
     "wrong server": ["-s", "host:port", "ls"],
     "server port too large": ["-s", "127.0.0.1:65536", "ls"],
     "server empty": ["-s", "", "ls"],
@@ -97,7 +99,7 @@ def test_help_goes_to_standard_output(server, client, args):
 
 def test_help_names_every_command_and_option_of_the_contract(server, client):
     text = client.ok("--help", address=None).out
-    for word in ("push", "pull", "ls", "info", "rm", "verify", "--server", "--streams", "--include", "--exclude",
+    for word in ("push", "pull", "ls", "info", "rm", "verify", "doctor", "--server", "--streams", "--include", "--exclude",
                  "--all", "--io", "--checksum", "--dry-run", "--timeout", "--retries", "--progress", "--json",
                  "--version"):
         assert word in text, word

@@ -311,6 +311,7 @@ static void positional_arguments_are_counted(void **state)
     refuse_line("rm", "'rm' lacks an argument: write mstore rm NS/MODEL...");
     refuse_line("verify a/b d e", "'e' is one argument too many: write mstore verify NS/MODEL [DIR]");
     refuse_line("bench read", "'bench read' lacks an argument: write mstore bench read PATH...");
+    refuse_line("doctor nas", "'nas' is one argument too many: write mstore doctor");
     refuse_line("pull a/b ~", "'' is no argument: write mstore pull NS/MODEL DST");
 }
 
