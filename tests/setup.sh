@@ -4,7 +4,7 @@
 set -eu
 
 packages='build-essential cmake ninja-build pkg-config
-    libuv1-dev libcjson-dev libxxhash-dev libinih-dev libsodium-dev libcmocka-dev
+    libuv1-dev libcjson-dev libxxhash-dev libinih-dev libsodium-dev libyajl-dev libcmocka-dev
     python3 python3-pytest clang clang-format-19 shellcheck mandoc zsh fish
     git iproute2 librsvg2-bin strace systemd util-linux e2fsprogs btrfs-progs'
 

@@ -9,7 +9,7 @@ set -eu
 
 cc=$1
 folder=$2
-packages='libuv1-dev libcjson-dev libxxhash-dev libinih-dev libsodium-dev'
+packages='libuv1-dev libcjson-dev libxxhash-dev libinih-dev libsodium-dev libyajl-dev'
 
 triplet=$("$cc" -dumpmachine)
 architecture=$(dpkg-architecture -f -t "$triplet" -q DEB_HOST_ARCH)
@@ -51,10 +51,10 @@ done
 cp -r usr/include "$folder/"
 mkdir -p "$folder/lib/pkgconfig"
 cp "usr/lib/$triplet"/*.a "$folder/lib/"
-# "-l:libuv.a" is what CMake would not look for in FOLDER.
+# "-l:libuv.a" is what CMake would not look for in FOLDER; yajl's archive has a name of its own.
 for file in "usr/lib/$triplet/pkgconfig"/*.pc; do
     sed "s|^prefix=.*|prefix=$folder|; s|^libdir=.*|libdir=$folder/lib|; s|^includedir=/usr/include|includedir=$folder/include|
-         s|-l:lib\([a-z_]*\)\.a|-l\1|" "$file" >"$folder/lib/pkgconfig/${file##*/}"
+         s|-l:lib\([a-z_]*\)\.a|-l\1|; s|-lyajl\$|-lyajl_s|" "$file" >"$folder/lib/pkgconfig/${file##*/}"
 done
 
 if [ ! -f "$folder/lib/libcjson.a" ]; then
