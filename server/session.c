@@ -9,6 +9,7 @@
 #include "proto/frame.h"
 #include "proto/version.h"
 #include "server/admission.h"
+#include "server/outbox.h"
 #include "server/requests.h"
 
 #include <assert.h>
@@ -28,8 +29,6 @@ struct waiting_stream {
     int fd;
     struct hello hello;
 };
-
-struct output;
 
 struct session {
     struct server *server;
@@ -55,7 +54,7 @@ struct session {
     struct waiting_stream *waiting;
     atomic_bool cancelled;
     bool closing, producing;
-    struct output *output; /* what produce() has sent so far */
+    struct outbox outbox;
 };
 
 /* -- the end -- */
@@ -83,6 +82,7 @@ static void maybe_free(struct session *s)
             break;
         }
     free(s->input);
+    outbox_release(&s->outbox);
     free(s);
     server_on_session_gone(server);
 }
@@ -128,76 +128,28 @@ void session_reject(struct session *s, const struct message *message)
 
 /* -- output -- */
 
-/* Frames that leave with one write. */
-struct output {
-    uv_write_t write;
-    struct session *session;
-    char *bytes;
-    size_t used, capacity;
-};
-
-static void output_free(struct output *output)
+static void on_written(void *context, int status)
 {
-    if (output)
-        free(output->bytes);
-    free(output);
-}
-
-static void on_written(uv_write_t *write, int status)
-{
-    struct output *output = write->data;
-    struct session *s = output->session;
-    output_free(output);
+    struct session *s = context;
     if (status < 0 && status != UV_ECANCELED)
         session_close(s, uv_strerror(status));
     else if (!s->closing)
         session_kick(s);
 }
 
-static void append(struct session *s, const void *bytes, size_t length)
-{
-    struct output *output = s->output;
-    if (output->capacity - output->used < length) {
-        output->capacity = 2 * output->used + length;
-        output->bytes = realloc(output->bytes, output->capacity);
-        if (!output->bytes)
-            abort();
-    }
-    memcpy(output->bytes + output->used, bytes, length);
-    output->used += length;
-}
-
-/* Hands to the socket what was collected. */
 static void flush_output(struct session *s)
 {
-    struct output *output = s->output;
-    if (!output)
-        return;
-    s->output = NULL;
-    output->session = s;
-    output->write.data = output;
-    uv_buf_t buffer = uv_buf_init(output->bytes, (unsigned)output->used);
-    if (uv_write(&output->write, (uv_stream_t *)&s->tcp, &buffer, 1, on_written) != 0) {
-        output_free(output);
+    if (outbox_flush(&s->outbox) < 0)
         session_close(s, "cannot write");
-    }
 }
 
 void session_send(struct session *s, const struct message *message)
 {
-    size_t length;
-    uint8_t header[FRAME_HEADER_SIZE];
     if (s->closing)
         return;
-    if (!s->output && !(s->output = calloc(1, sizeof *s->output)))
-        abort();
-    char *text = message_encode(message, &length);
-    frame_encode(text, length, header);
-    append(s, header, sizeof header);
-    append(s, text, length);
-    free(text);
+    size_t collected = outbox_add(&s->outbox, message);
     s->last_sent_ms = clock_ms();
-    if (!s->producing || s->output->used >= OUTPUT_BATCH)
+    if (!s->producing || collected >= OUTPUT_BATCH)
         flush_output(s);
 }
 
@@ -253,8 +205,7 @@ void session_kick(struct session *s)
     if (s->producing)
         return;
     s->producing = true;
-    while (!s->closing && s->type && s->type->produce &&
-           uv_stream_get_write_queue_size((uv_stream_t *)&s->tcp) < OUTPUT_LOW &&
+    while (!s->closing && s->type && s->type->produce && outbox_queued(&s->outbox) < OUTPUT_LOW &&
            s->type->produce(s, s->request))
         ;
     s->producing = false;
@@ -580,6 +531,7 @@ void session_open(struct server *server, int fd)
     }
     s->tcp.data = s->tick.data = s;
     s->open_handles = 2;
+    outbox_init(&s->outbox, (uv_stream_t *)&s->tcp, on_written, s);
     (void)uv_timer_init(&server->loop, &s->tick);
     s->next = server->sessions;
     server->sessions = s;
