@@ -27,6 +27,7 @@
 #define LIMIT_PATHS        ((size_t)32 << 20)  /* bytes of all its paths: a listing takes 70 MB at most */
 #define LIMIT_SIZE         (((uint64_t)1 << 53) - 1) /* whole numbers that JSON carries exactly */
 #define LIMIT_STREAMS      64
+#define LIMIT_SESSIONS     1024 /* that one `status` tells of */
 /* Bytes that one request may measure a disk with. */
 #define LIMIT_MEASURE   (UINT64_C(1) << 40)
 #define LIMIT_PADDING   ((uint64_t)1 << 20) /* bytes of `alive` that `host` may ask for */

@@ -54,6 +54,7 @@ static const struct {
     [MESSAGE_PUSH] = {"push",
                       {FIELD("model", KIND_ID, request.model), OPTIONAL("check", KIND_FLAG, request.check)}},
     [MESSAGE_PULL] = {"pull", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_STATUS] = {"status", {{0}}},
     [MESSAGE_LINK] = {"link", {{0}}},
     [MESSAGE_DISK_WRITE] = {"disk_write", {FIELD("bytes", KIND_SIZE, disk.bytes)}},
     [MESSAGE_DISK_READ] = {"disk_read",
@@ -77,6 +78,21 @@ static const struct {
                           OPTIONAL("fresh", KIND_FLAG, checked.fresh),
                           FIELD("bad", KIND_SIZES, checked.bad)}},
     [MESSAGE_FACT] = {"fact", {FIELD("name", KIND_TEXT, fact.name), FIELD("value", KIND_TEXT, fact.value)}},
+    [MESSAGE_SERVER] =
+        {"server",
+         {FIELD("version", KIND_TEXT, server.version), FIELD("uptime", KIND_SIZE, server.uptime),
+          FIELD("bytes_free", KIND_SIZE, server.bytes_free),
+          FIELD("bytes_total", KIND_SIZE, server.bytes_total), FIELD("rate", KIND_SIZE, server.rate),
+          FIELD("streams", KIND_SIZE, server.streams), FIELD("max_streams", KIND_SIZE, server.max_streams),
+          FIELD("waiting", KIND_SIZE, server.waiting), FIELD("source", KIND_SIZE, server.source),
+          FIELD("cached", KIND_SIZE, server.cached)}},
+    [MESSAGE_SESSION] = {"session",
+                         {FIELD("peer", KIND_TEXT, session.peer),
+                          FIELD("request", KIND_TEXT, session.request),
+                          OPTIONAL("model", KIND_ID, session.model), FIELD("bytes", KIND_SIZE, session.bytes),
+                          FIELD("rate", KIND_SIZE, session.rate),
+                          FIELD("streams", KIND_SIZE, session.streams),
+                          FIELD("age", KIND_SIZE, session.age)}},
     [MESSAGE_FILES] = {"files", {FIELD("files", KIND_FILES, files)}},
     [MESSAGE_LISTED] = {"listed", {{0}}},
     [MESSAGE_STAGED] = {"staged",
@@ -194,7 +210,8 @@ static void encode_field(struct json *object, const struct field *field, const v
     case KIND_TEXT:
     case KIND_STATE:
     case KIND_ID:
-        add_text(object, field->name, *(char *const *)value);
+        if (!field->optional || *(char *const *)value)
+            add_text(object, field->name, *(char *const *)value);
         break;
     case KIND_PATH:
         if (*(char *const *)value)
@@ -375,7 +392,7 @@ static bool decode_field(const struct json *object, const struct field *field, v
     case KIND_STATE:
         return decode_state(value, out);
     case KIND_ID:
-        return decode_id(value, out);
+        return decode_id(value, out) || (field->optional && !value);
     case KIND_PATH:
         return decode_path(object, field->name, out) || (field->optional && !has_path(object, field->name));
     case KIND_SECRET:

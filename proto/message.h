@@ -27,6 +27,7 @@ enum message_type {
     MESSAGE_VERIFY,
     MESSAGE_PUSH,
     MESSAGE_PULL,
+    MESSAGE_STATUS,
     MESSAGE_LINK,
     MESSAGE_DISK_WRITE,
     MESSAGE_DISK_READ,
@@ -38,6 +39,8 @@ enum message_type {
     MESSAGE_PROGRESS,
     MESSAGE_CHECKED,
     MESSAGE_FACT,
+    MESSAGE_SERVER,
+    MESSAGE_SESSION,
     /* transfers */
     MESSAGE_FILES,
     MESSAGE_LISTED,
@@ -77,6 +80,19 @@ struct message_model {
     uint64_t present, warnings;
 };
 
+/* What a server does as a whole: rates in bytes a second, times in seconds. */
+struct message_server {
+    char *version;
+    uint64_t uptime, bytes_free, bytes_total, rate, streams, max_streams, waiting, source, cached;
+};
+
+struct message_session {
+    char *peer;
+    char *request; /* "" between requests */
+    char *model;   /* or NULL */
+    uint64_t bytes, rate, streams, age;
+};
+
 struct message {
     enum message_type type;
     union {
@@ -113,6 +129,8 @@ struct message {
         struct {
             char *name, *value;
         } fact;
+        struct message_server server;
+        struct message_session session;
         struct listing files;
         struct {
             char *path;

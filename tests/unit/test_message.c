@@ -20,6 +20,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_VERIFY] = "{\"type\":\"verify\",\"model\":\"ns/m\"}",
     [MESSAGE_PUSH] = "{\"type\":\"push\",\"model\":\"ns/m\"}",
     [MESSAGE_PULL] = "{\"type\":\"pull\",\"model\":\"ns/m\"}",
+    [MESSAGE_STATUS] = "{\"type\":\"status\"}",
     [MESSAGE_LINK] = "{\"type\":\"link\"}",
     [MESSAGE_DISK_WRITE] = "{\"type\":\"disk_write\",\"bytes\":1}",
     [MESSAGE_DISK_READ] = "{\"type\":\"disk_read\",\"model\":\"ns/m\",\"bytes\":1}",
@@ -33,6 +34,11 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_PROGRESS] = "{\"type\":\"progress\",\"bytes\":1,\"total\":2}",
     [MESSAGE_CHECKED] = "{\"type\":\"checked\",\"path\":\"a/b\",\"ok\":false,\"bad\":[0,7]}",
     [MESSAGE_FACT] = "{\"type\":\"fact\",\"name\":\"cpus\",\"value\":\"4\"}",
+    [MESSAGE_SERVER] = "{\"type\":\"server\",\"version\":\"0.1.0\",\"uptime\":1,\"bytes_free\":2,"
+                       "\"bytes_total\":3,\"rate\":4,\"streams\":5,\"max_streams\":64,\"waiting\":6,"
+                       "\"source\":7,\"cached\":8}",
+    [MESSAGE_SESSION] = "{\"type\":\"session\",\"peer\":\"10.0.0.2:1234\",\"request\":\"push\","
+                        "\"model\":\"ns/m\",\"bytes\":1,\"rate\":2,\"streams\":3,\"age\":4}",
     [MESSAGE_FILES] =
         "{\"type\":\"files\",\"files\":[{\"path\":\"a\",\"size\":5,\"mtime\":-1,\"nsec\":0,\"hash\":\"" HASH
         "\",\"source\":7,\"from\":\"send\"},{\"path_hex\":\"ff\",\"size\":0,\"mtime\":0,\"nsec\":1}]}",
@@ -124,6 +130,18 @@ static void the_fields_arrive_in_their_members(void **state)
     assert_int_equal(m.u.checked.bad.count, 2);
     assert_int_equal(m.u.checked.bad.values[1], 7);
     message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_SERVER], &m), 0);
+    assert_string_equal(m.u.server.version, "0.1.0");
+    assert_int_equal(m.u.server.bytes_free, 2);
+    assert_int_equal(m.u.server.max_streams, 64);
+    assert_int_equal(m.u.server.cached, 8);
+    message_release(&m);
+    assert_int_equal(decode(samples[MESSAGE_SESSION], &m), 0);
+    assert_string_equal(m.u.session.peer, "10.0.0.2:1234");
+    assert_string_equal(m.u.session.request, "push");
+    assert_string_equal(m.u.session.model, "ns/m");
+    assert_int_equal(m.u.session.age, 4);
+    message_release(&m);
     assert_int_equal(decode(samples[MESSAGE_FILES], &m), 0);
     assert_int_equal(m.u.files.count, 2);
     assert_int_equal(m.u.files.files[0].from, FROM_SEND);
@@ -208,13 +226,18 @@ static void expect(const char *text, bool good)
 static bool is_optional(int type, const char *name)
 {
     return (type == MESSAGE_ERROR && strcmp(name, "path") == 0) ||
-           (type == MESSAGE_HOST && strcmp(name, "padding") == 0);
+           (type == MESSAGE_HOST && strcmp(name, "padding") == 0) ||
+           (type == MESSAGE_SESSION && strcmp(name, "model") == 0);
 }
 
-/* A text of any kind. */
-static bool is_free_text(int type, const char *name)
+/* Whether any text will do. */
+static bool is_text(int type, const char *name)
 {
-    return type == MESSAGE_FACT || strcmp(name, "code") == 0 || strcmp(name, "message") == 0;
+    static const char *const names[] = {"code", "message", "version", "peer", "request"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return type == MESSAGE_FACT;
 }
 
 static void every_field_is_missed(void **state)
@@ -257,8 +280,8 @@ static void every_field_must_have_its_type(void **state)
                             (*sample == '[' && strcmp(name, "bad") == 0 &&
                              (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
                             (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
-                             (is_free_text(type, name) || strcmp(name, "path") == 0)) ||
-                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_free_text(type, name));
+                             (is_text(type, name) || strcmp(name, "path") == 0)) ||
+                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_text(type, name));
                 expect(text, good);
                 free(text);
             }
@@ -503,6 +526,24 @@ static void an_optional_path_in_hexadecimal_is_checked(void **state)
     expect("{\"type\":\"error\",\"code\":\"busy\",\"message\":\"\",\"path_hex\":5}", false);
 }
 
+static void a_session_without_a_model_stays_without(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"type\":\"session\",\"peer\":\"?\",\"request\":\"\",\"bytes\":0,\"rate\":0,"
+                               "\"streams\":0,\"age\":0}";
+    struct message message;
+    size_t length;
+    assert_int_equal(decode(text, &message), 0);
+    assert_null(message.u.session.model);
+    char *again = message_encode(&message, &length);
+    assert_string_equal(again, text);
+    free(again);
+    message_release(&message);
+    char *wrong = replace(samples[MESSAGE_SESSION], 3, "\"model\":\"../m\"");
+    expect(wrong, false);
+    free(wrong);
+}
+
 static void the_state_of_a_model_is_one_of_two_words(void **state)
 {
     (void)state;
@@ -555,6 +596,7 @@ int main(void)
         cmocka_unit_test(what_is_no_message_is_refused),
         cmocka_unit_test(ids_and_paths_are_checked),
         cmocka_unit_test(an_optional_path_in_hexadecimal_is_checked),
+        cmocka_unit_test(a_session_without_a_model_stays_without),
         cmocka_unit_test(the_state_of_a_model_is_one_of_two_words),
         cmocka_unit_test(sources_of_53_bits_come_back_exactly),
     };
