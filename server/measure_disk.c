@@ -144,6 +144,11 @@ static uint64_t disk_bytes(void *request)
     return atomic_load(&((struct disk_request *)request)->done);
 }
 
+static void disk_describe(void *request, struct request_state *state)
+{
+    state->model = ((struct disk_request *)request)->model;
+}
+
 static bool disk_tick(struct session *session, void *request)
 {
     struct disk_request *d = request;
@@ -159,8 +164,11 @@ static bool disk_tick(struct session *session, void *request)
 
 void disk_begin(struct session *session, struct message *message)
 {
-    static const struct request_type type = {
-        .on_message = disk_message, .bytes = disk_bytes, .on_tick = disk_tick, .abandon = disk_abandon};
+    static const struct request_type type = {.on_message = disk_message,
+                                             .bytes = disk_bytes,
+                                             .on_tick = disk_tick,
+                                             .describe = disk_describe,
+                                             .abandon = disk_abandon};
     struct server *server = session_server(session);
     struct disk_request *d = calloc(1, sizeof *d);
     if (!d)

@@ -56,6 +56,13 @@ static uint64_t link_bytes(void *request)
     return transfer_bytes(((struct link *)request)->transfer);
 }
 
+static void link_describe(void *request, struct request_state *state)
+{
+    const struct link *l = request;
+    state->payload = transfer_bytes(l->transfer);
+    state->streams = transfer_active(l->transfer);
+}
+
 static void link_abandon(struct session *session, void *request)
 {
     (void)session;
@@ -68,6 +75,7 @@ void link_begin(struct session *session)
                                              .on_stream = link_stream,
                                              .takes_streams = link_takes_streams,
                                              .bytes = link_bytes,
+                                             .describe = link_describe,
                                              .abandon = link_abandon};
     struct message ready = {.type = MESSAGE_READY, .u.ready = {LIMIT_STREAMS}};
     struct link *l = calloc(1, sizeof *l);

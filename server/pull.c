@@ -58,12 +58,24 @@ static void close_after(struct session *session, void *request)
     pull_end(p);
 }
 
+/* Adds what this pull has read to what all have. */
+static void count_source(const struct pull *p)
+{
+    struct server *server = session_server(p->session);
+    for (unsigned i = 0; i < LIMIT_STREAMS; i++) {
+        const struct activity *activity = transfer_activity(p->transfer, i);
+        server->source_bytes += activity ? activity->source_bytes : 0;
+        server->cached_bytes += activity ? activity->cached_bytes : 0;
+    }
+}
+
 static void on_idle(void *context)
 {
     struct pull *p = context;
     log_debug("pull of %s by %s: sent_bytes=%llu hashed_bytes=%llu", p->id, session_peer(p->session),
               (unsigned long long)transfer_bytes(p->transfer),
               (unsigned long long)transfer_hashed_bytes(p->transfer));
+    count_source(p);
     p->state = PULL_CLOSING;
     session_work(p->session, close_run, close_after);
 }
@@ -205,6 +217,14 @@ static uint64_t pull_bytes(void *request)
     return p->transfer ? transfer_bytes(p->transfer) : 0;
 }
 
+static void pull_describe(void *request, struct request_state *state)
+{
+    struct pull *p = request;
+    state->model = p->id;
+    state->payload = pull_bytes(p);
+    state->streams = p->transfer ? transfer_active(p->transfer) : 0;
+}
+
 static void pull_abandon(struct session *session, void *request)
 {
     (void)session;
@@ -220,6 +240,7 @@ void pull_begin(struct session *session, struct message *message)
                                              .on_stream = pull_stream,
                                              .takes_streams = pull_takes_streams,
                                              .bytes = pull_bytes,
+                                             .describe = pull_describe,
                                              .abandon = pull_abandon};
     struct pull *p = calloc(1, sizeof *p);
     if (!p)

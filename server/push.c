@@ -488,6 +488,14 @@ static uint64_t push_bytes(void *request)
     return atomic_load(&p->inspected) + (p->transfer ? transfer_bytes(p->transfer) : 0);
 }
 
+static void push_describe(void *request, struct request_state *state)
+{
+    struct push *p = request;
+    state->model = p->id;
+    state->payload = p->transfer ? transfer_bytes(p->transfer) : 0;
+    state->streams = p->transfer ? transfer_active(p->transfer) : 0;
+}
+
 static void push_abandon(struct session *session, void *request)
 {
     (void)session;
@@ -507,6 +515,7 @@ void push_begin(struct session *session, struct message *message)
                                              .on_stream = push_stream,
                                              .takes_streams = push_takes_streams,
                                              .bytes = push_bytes,
+                                             .describe = push_describe,
                                              .abandon = push_abandon};
     struct server *server = session_server(session);
     struct push *p = calloc(1, sizeof *p);

@@ -211,6 +211,11 @@ static uint64_t query_bytes(void *request)
     return atomic_load(&((struct query *)request)->verified);
 }
 
+static void query_describe(void *request, struct request_state *state)
+{
+    state->model = ((struct query *)request)->id;
+}
+
 /* `progress` takes the place of `alive` while a verification runs. */
 static bool query_tick(struct session *session, void *request)
 {
@@ -230,6 +235,7 @@ void query_begin(struct session *session, struct message *message)
                                              .produce = query_produce,
                                              .bytes = query_bytes,
                                              .on_tick = query_tick,
+                                             .describe = query_describe,
                                              .abandon = query_abandon};
     struct server *server = session_server(session);
     struct query *q = calloc(1, sizeof *q);

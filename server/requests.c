@@ -18,6 +18,9 @@ bool requests_begin(struct session *session, struct message *message)
     case MESSAGE_PULL:
         pull_begin(session, message);
         return true;
+    case MESSAGE_STATUS:
+        status_begin(session);
+        return true;
     case MESSAGE_LINK:
         link_begin(session);
         return true;

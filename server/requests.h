@@ -14,6 +14,7 @@ bool requests_begin(struct session *session, struct message *message);
 void query_begin(struct session *session, struct message *message); /* list, info, remove, verify */
 void push_begin(struct session *session, struct message *message);
 void pull_begin(struct session *session, struct message *message);
+void status_begin(struct session *session);
 void link_begin(struct session *session);
 void disk_begin(struct session *session, struct message *message); /* disk_write, disk_read */
 void host_begin(struct session *session, struct message *message);

@@ -2,6 +2,7 @@
  * it has. */
 #include "server/server.h"
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/machine_facts.h"
 #include "server/listener.h"
@@ -193,8 +194,10 @@ static void close_signal_handles(struct server *server)
 
 int server_run(const struct config *config)
 {
-    struct server server = {
-        .config = config, .sweep_again_ms = SWEEP_AGAIN_MS, .sample_ms = MACHINE_SAMPLE_MS};
+    struct server server = {.config = config,
+                            .sweep_again_ms = SWEEP_AGAIN_MS,
+                            .sample_ms = MACHINE_SAMPLE_MS,
+                            .started_ms = clock_ms()};
     struct hostport ready;
     struct error err = {0};
     char name[HOSTPORT_TEXT_MAX];

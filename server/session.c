@@ -10,6 +10,7 @@
 #include "proto/version.h"
 #include "server/admission.h"
 #include "server/outbox.h"
+#include "server/rate.h"
 #include "server/requests.h"
 
 #include <assert.h>
@@ -47,6 +48,8 @@ struct session {
 
     const struct request_type *type; /* NULL between requests */
     void *request;
+    enum message_type asked; /* what began the request */
+    struct rate rate;        /* of its payload */
     uv_work_t work;
     bool working, in_after;
     void (*work_run)(void *request);
@@ -248,6 +251,13 @@ static bool needs_writing(enum message_type type)
     return type == MESSAGE_PUSH || type == MESSAGE_REMOVE || type == MESSAGE_DISK_WRITE;
 }
 
+static void begin_request(struct session *s, struct message *message)
+{
+    s->asked = message->type;
+    if (!requests_begin(s, message))
+        session_reject(s, message);
+}
+
 static void dispatch(struct session *s, struct message *message)
 {
     if (message->type == MESSAGE_ALIVE)
@@ -258,8 +268,8 @@ static void dispatch(struct session *s, struct message *message)
         refuse(s, "the token is for reading only");
     else if (s->type)
         s->type->on_message(s, s->request, message);
-    else if (!requests_begin(s, message))
-        session_reject(s, message);
+    else
+        begin_request(s, message);
 }
 
 /* Takes one frame off the input. 1 taken, 0 not there yet, -1 violation. */
@@ -323,6 +333,39 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         violation(s, &err);
 }
 
+/* -- what it is doing -- */
+
+static struct request_state describe_request(struct session *s)
+{
+    struct request_state state = {0};
+    if (s->type && s->type->describe)
+        s->type->describe(s->request, &state);
+    return state;
+}
+
+bool session_describe(struct session *s, struct message_session *out)
+{
+    if (s->closing || !s->admission.is_proven)
+        return false;
+    struct request_state state = describe_request(s);
+    *out = (struct message_session){.peer = s->peer,
+                                    .request = (char *)(s->type ? message_type_name(s->asked) : ""),
+                                    .model = (char *)state.model,
+                                    .bytes = state.payload,
+                                    .rate = s->type ? rate_per_s(&s->rate) : 0,
+                                    .streams = state.streams,
+                                    .age = (clock_ms() - s->opened_ms) / 1000};
+    return true;
+}
+
+unsigned session_waiting(const struct session *s)
+{
+    unsigned count = 0;
+    for (const struct waiting_stream *w = s->waiting; w; w = w->next)
+        count++;
+    return count;
+}
+
 /* -- time -- */
 
 static void on_tick(uv_timer_t *timer)
@@ -334,6 +377,7 @@ static void on_tick(uv_timer_t *timer)
         s->last_bytes = bytes;
         s->last_life_ms = now;
     }
+    rate_note(&s->rate, now, describe_request(s).payload);
     if (!s->admission.is_proven && now - s->opened_ms >= HELLO_TIMEOUT_MS) {
         refuse(s, "no token was proven in time");
         return;
@@ -356,6 +400,7 @@ void session_begin(struct session *s, const struct request_type *type, void *req
     s->type = type;
     s->request = request;
     s->last_bytes = 0;
+    rate_begin(&s->rate, clock_ms());
 }
 
 void session_finished(struct session *s)

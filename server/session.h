@@ -1,8 +1,8 @@
 /* A session: one control connection, its request, and the data connections that join it.
  *
  * The session reads frames, hands messages to the running request, writes answers with back-pressure, sends
- * `alive`, and gives up a silent client. What a request does is in query.c, push.c, pull.c and host.c, each a
- * `struct request_type`.
+ * `alive`, and gives up a silent client. What a request does is in query.c, push.c, pull.c, status.c, host.c and
+ * measure_*.c, each a `struct request_type`.
  *
  * Threads: everything here runs on the loop; blocking work goes through session_work(). */
 #ifndef SERVER_SESSION_H
@@ -18,6 +18,13 @@
 
 struct session;
 
+/* What there is to tell of a request (`status`). */
+struct request_state {
+    const char *model; /* borrowed; NULL where it has none */
+    uint64_t payload;  /* bytes of files that went over its data connections */
+    unsigned streams;  /* data connections at work */
+};
+
 /* What the session asks of its running request. `request` is what session_begin() was given. */
 struct request_type {
     /* A message from the client; keep parts of it by taking its pointers. */
@@ -31,6 +38,8 @@ struct request_type {
     uint64_t (*bytes)(void *request);
     /* Twice a second; true if it has sent something. May be NULL. */
     bool (*on_tick)(struct session *session, void *request);
+    /* Fills in what there is of it; all is zero before. NULL where there is nothing to tell. */
+    void (*describe)(void *request, struct request_state *state);
     /* The client is gone or the daemon ends: stop all work, then session_finished(). Called once, perhaps
      * while session_work() runs. */
     void (*abandon)(struct session *session, void *request);
@@ -53,6 +62,13 @@ bool session_has_id(const struct session *session, const uint8_t id[SESSION_ID_S
 const struct admission *session_admission(const struct session *session);
 
 struct session *session_next(struct session *session);
+
+/* What it is doing; false where there is nothing to tell yet or any more: its client has not proven its
+ * token, or it ends. The strings are borrowed until the loop goes on. */
+bool session_describe(struct session *session, struct message_session *out);
+
+/* Data connections that wait for a slot. */
+unsigned session_waiting(const struct session *session);
 
 /* -- for requests -- */
 

@@ -158,6 +158,11 @@ const struct activity *transfer_activity(const struct transfer *transfer, unsign
     return transfer->ended[number].wall_ns > 0 ? &transfer->ended[number] : NULL;
 }
 
+unsigned transfer_active(const struct transfer *transfer)
+{
+    return transfer->active;
+}
+
 uint64_t transfer_bytes(struct transfer *transfer)
 {
     uint64_t bytes = transfer->ended_payload;

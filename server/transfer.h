@@ -49,7 +49,8 @@ void transfer_destroy(struct transfer **transfer);
 /* What the connections of this stream that have ended did with their time; NULL if there were none. */
 const struct activity *transfer_activity(const struct transfer *transfer, unsigned number);
 
-uint64_t transfer_bytes(struct transfer *transfer); /* payload so far, over all streams */
+uint64_t transfer_bytes(struct transfer *transfer);        /* payload so far, over all streams */
+unsigned transfer_active(const struct transfer *transfer); /* streams at work */
 uint64_t transfer_hashed_bytes(struct transfer *transfer);
 
 #endif
