@@ -12,6 +12,7 @@ int command_list(const struct options *options);
 int command_info(const struct options *options);
 int command_remove(const struct options *options);
 int command_verify(const struct options *options);
+int command_status(const struct options *options);
 int command_bench_read(const struct options *options);
 int command_bench_report(const struct options *options);
 int command_doctor(const struct options *options);

@@ -18,6 +18,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *) = {
     [COMMAND_RM] = command_remove,
     [COMMAND_VERIFY] = command_verify,
     [COMMAND_DOCTOR] = command_doctor,
+    [COMMAND_STATUS] = command_status,
     [COMMAND_BENCH] = bench_path,
     [COMMAND_BENCH_READ] = command_bench_read,
     [COMMAND_BENCH_REPORT] = command_bench_report,

@@ -34,6 +34,7 @@ enum command {
     COMMAND_RM,           /* one or more models */
     COMMAND_VERIFY,       /* model, and perhaps a local folder */
     COMMAND_DOCTOR,       /* none */
+    COMMAND_STATUS,       /* none */
     COMMAND_BENCH,        /* none, or a model */
     COMMAND_BENCH_READ,   /* one or more files or folders */
     COMMAND_BENCH_REPORT, /* one or more files of JSON lines */

@@ -1,6 +1,7 @@
 /* One state, three ways of showing it. */
 #include "client/progress.h"
 
+#include "client/screen.h"
 #include "common/clock.h"
 #include "common/units.h"
 #include "proto/json.h"
@@ -19,11 +20,9 @@
 #define RATE_EVERY_MS   500
 #define RATE_SETTLED_MS 5000
 
-/* A terminal that understands carriage return and erase-to-end. */
 static bool can_draw(void)
 {
-    const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    return screen_can_draw(STDERR_FILENO);
 }
 
 void progress_begin(struct progress *p, const struct options *options, const char *verb)
