@@ -92,12 +92,15 @@ def test_what_each_token_opens(guarded, make_client, rw, ro, token_file, src, ds
     assert ro.json("verify", "ns/m")["ok"] is True
     ro.ok("info", "ns/m")
     assert "findings" in ro.json("doctor")
+    waiting = RawClient.control(guarded.address)  # has not proven anything, so there is nothing to tell of it
+    assert ro.json("status")["sessions"] == []
+    waiting.close()
     for args in (["push", src, "ns/m"], ["push", src, "ns/new"], ["rm", "-y", "ns/m"]):
         result = ro.fails(4, *args)
         assert "reading only" in result.err
     stranger = make_client(guarded.address)
     wrong = ["--token-file", token_file("another-token-0123456789012", "wrong")]
-    for args in (["ls"], ["push", src, "ns/m"], ["pull", "ns/m", dst], ["rm", "-y", "ns/m"], ["doctor"]):
+    for args in (["ls"], ["status"], ["push", src, "ns/m"], ["pull", "ns/m", dst], ["rm", "-y", "ns/m"], ["doctor"]):
         assert "--token-file" in stranger.fails(4, *args).err
         assert "does not know the token" in stranger.fails(4, *wrong, *args).err
     models.assert_same(src, guarded.model("ns/m"))

@@ -411,6 +411,54 @@ def test_acknowledgements_that_count_too_much(fake, make_client, small_model):
     assert result.status in (1, 6), result
 
 
+# Status.
+
+SERVER = {"type": "server", "version": "9", "uptime": 1, "bytes_free": 2, "bytes_total": 3, "rate": 4, "streams": 5,
+          "max_streams": 64, "waiting": 6, "source": 8, "cached": 2}
+SESSION = {"type": "session", "peer": "10.0.0.2:1", "request": "push", "model": "ns/m", "bytes": 1, "rate": 2,
+           "streams": 3, "age": 4}
+END = {"type": "end"}
+
+
+def answers(*messages):
+    """A script that answers the first request with these."""
+    def script(conn, number):
+        accept_hello(conn)
+        assert conn.message() == {"type": "status"}
+        conn.send(b"".join(map(frame, messages)))
+        conn.read(1)
+    return script
+
+
+def test_status_of_a_right_server(fake, make_client):
+    address = fake(answers(SERVER, *[SESSION] * 1024, END)).address
+    data = make_client(address).json("status")
+    assert len(data["sessions"]) == 1024 and data["source_cached"] == 0.25
+    assert "25 % of 8 B" in make_client(fake(answers(SERVER, END)).address).ok("status").out
+    unknown = dict(SERVER, bytes_free=0, bytes_total=0, source=0, cached=0)
+    data = make_client(fake(answers(unknown, END)).address).json("status")
+    assert data["root"] == {"bytes_free": None, "bytes_total": None} and data["source_cached"] is None
+    assert "disk" not in make_client(fake(answers(unknown, END)).address).ok("status").out
+
+
+@pytest.mark.parametrize("messages", [[END], [SESSION, SERVER, END], [SERVER, SERVER, END], [SERVER, {"type": "listed"}],
+                                      [SERVER, *[SESSION] * 1025, END], [dict(SERVER, rate=-1), END],
+                                      [SERVER, dict(SESSION, model="../m"), END]], ids=range(7))
+def test_wrong_answers_to_status(fake, make_client, messages):
+    result = make_client(fake(answers(*messages)).address).fails(1, "--json", "status")
+    assert result.data["error"]["code"] == "protocol-error"
+
+
+def test_control_characters_in_a_status_do_not_reach_the_terminal(fake, make_client):
+    evil = "\x1b[2J\x07\n\u009b31m"
+    server, session = dict(SERVER, version=evil), dict(SESSION, peer=evil, request=evil)
+    result = make_client(fake(answers(server, session, END)).address).ok("status")
+    assert not any(byte < 32 and byte != 10 for byte in result.out_bytes) and "\u009b" not in result.out
+    assert result.out.count("\n") == 7 and "\\x1b[2J" in result.out
+    data = make_client(fake(answers(server, session, END)).address).json("status")
+    assert data["version"] == data["sessions"][0]["peer"] == evil
+
+
 def watch_peak(running, peaks):
     """Notes the most memory that a client has had; false when it has ended."""
     try:

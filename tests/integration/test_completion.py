@@ -13,7 +13,7 @@ import pytest
 from harness import BUILD, SLOWNESS
 
 COMPLETION = BUILD / "completion"
-COMMANDS = {"push", "pull", "ls", "info", "rm", "verify", "doctor", "bench read", "bench report"}
+COMMANDS = {"push", "pull", "ls", "info", "rm", "verify", "doctor", "status", "bench", "bench read", "bench report"}
 
 # What is typed, and what completes its last word. Shells show letters and what is no candidate differently: these
 # hold in all of them. Folders have a slash in some.

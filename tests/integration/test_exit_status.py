@@ -20,7 +20,7 @@ def check_json_error(result, command, code):
         assert (data["command"], data["model"], data["ok"]) == (command, "ns/m", False)
 
 
-@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"], ["doctor"],
+@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"], ["doctor"], ["status"],
                                   ["push", "src", "ns/m"], ["pull", "ns/m", "dst"]], ids=lambda a: a[0])
 def test_b46_refused_connection_is_6(server, make_client, small_model, work, args):
     client = make_client(REFUSED)

@@ -54,6 +54,7 @@ WRONG = {
     "info with two": ["info", "ns/m", "ns/n"],
     "rm without model": ["rm", "-y"],
     "verify without model": ["verify"],
+    "status with one": ["status", "ns/m"],
     "verify with one more": ["verify", "ns/m", "dst", "extra"],
     "doctor with an argument": ["doctor", "nas"],
     "-n for doctor": ["doctor", "-n", "4"],
