@@ -4,6 +4,7 @@
 #include "client/control.h"
 #include "client/destination.h"
 #include "client/plan.h"
+#include "client/prediction.h"
 #include "client/remote.h"
 #include "client/report.h"
 #include "client/select.h"
@@ -172,6 +173,7 @@ static void count_first(struct pull *p)
     p->report.bytes.total = p->selected_bytes;
     p->report.bytes.skipped = p->skipped_bytes;
     p->report.bytes.resumed = p->work ? work_bytes_skipped(p->work) : 0;
+    prediction_make(&p->report, p->options, p->work ? work_bytes_left(p->work) : listing_bytes(&p->plan));
 }
 
 /* -- moving -- */
@@ -341,7 +343,8 @@ int command_pull(const struct options *options)
 {
     struct report report;
     struct error err = {0};
-    (void)pull_run(options, &report, &err);
+    if (pull_run(options, &report, &err) == 0)
+        prediction_learn(&report, options);
     int status = report_print(&report, options, &err);
     report_release(&report);
     return status;

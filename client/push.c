@@ -5,6 +5,7 @@
 #include "client/interrupt.h"
 #include "client/output.h"
 #include "client/plan.h"
+#include "client/prediction.h"
 #include "client/report.h"
 #include "client/scan.h"
 #include "client/transfer.h"
@@ -139,6 +140,7 @@ static void count_first(struct push *p)
         }
     r->bytes.resumed = work_bytes_skipped(p->work);
     r->files.sent = plan->count - r->files.skipped;
+    prediction_make(r, p->options, work_bytes_left(p->work));
 }
 
 /* -- moving -- */
@@ -306,7 +308,8 @@ int command_push(const struct options *options)
 {
     struct report report;
     struct error err = {0};
-    (void)push_run(options, &report, &err);
+    if (push_run(options, &report, &err) == 0)
+        prediction_learn(&report, options);
     int status = report_print(&report, options, &err);
     report_release(&report);
     return status;

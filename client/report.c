@@ -2,6 +2,7 @@
 #include "client/report.h"
 
 #include "client/output.h"
+#include "client/prediction.h"
 #include "client/verdict.h"
 #include "common/units.h"
 #include "proto/json.h"
@@ -100,6 +101,11 @@ void report_release(struct report *r)
     free(r->left_alone);
     free(r->streams);
     memset(r, 0, sizeof *r);
+}
+
+double report_took(const struct report *r)
+{
+    return r->seconds + (double)r->flush_ns / 1e9;
 }
 
 static uint64_t rate(const struct report *r)
@@ -235,6 +241,10 @@ static struct json *to_json(const struct report *r, const struct options *option
     json_add_size(bytes, "skipped", r->bytes.skipped);
     json_add_number(result, "seconds", r->seconds);
     json_add_size(result, "bytes_per_second", rate(r));
+    if (r->predicted_seconds > 0)
+        json_add_number(result, "predicted_seconds", r->predicted_seconds);
+    else
+        json_add_null(result, "predicted_seconds");
     add_streams(result, r);
     double cached;
     if (source_cached(r, &cached))
@@ -278,6 +288,13 @@ static void print_verdict(const struct report *r)
     if (source_cached(r, &cached))
         (void)printf("; %.0f %% of the source came from the page cache", 100 * cached);
     (void)printf("\n");
+}
+
+static void print_prediction(const struct report *r)
+{
+    char text[PREDICTION_TEXT_MAX];
+    if (r->predicted_seconds > 0)
+        (void)printf("  %s\n", prediction_text(text, r->predicted_seconds, report_took(r)));
 }
 
 static void print_left_alone(const struct report *r)
@@ -335,6 +352,7 @@ static void print_text(const struct report *r, bool ok)
                      r->durable ? ", durable" : "");
         print_streams(r);
         print_verdict(r);
+        print_prediction(r);
     }
     print_parts(r);
     print_left_alone(r);

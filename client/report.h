@@ -37,8 +37,9 @@ struct report {
     struct {
         uint64_t total, sent, resumed, skipped;
     } bytes;
-    double seconds;    /* of the transfer itself */
-    uint64_t flush_ns; /* after it, until all was durable and shown */
+    double seconds;           /* of the transfer itself */
+    uint64_t flush_ns;        /* after it, until all was durable and shown */
+    double predicted_seconds; /* of both; 0 where there was nothing to go by */
     struct report_stream *streams;
     size_t stream_count;
     struct report_failure *failures;
@@ -63,6 +64,8 @@ void report_warn(struct report *report, const struct options *options, const cha
 void report_stream(struct report *report, const struct report_stream *stream);
 /* What the server's end of the latest stream of this number did; ignored if there was none. */
 void report_peer(struct report *report, unsigned number, const struct activity *activity);
+/* Seconds until all was durable and shown. */
+double report_took(const struct report *report);
 void report_move(struct report *report, const char *path, uint64_t bytes);
 void report_leave_alone(struct report *report, const char *path);
 

@@ -91,7 +91,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/mstore-demo.XXXXXX")
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-export XDG_CONFIG_HOME="$work/no-config"
+export XDG_CONFIG_HOME="$work/no-config" XDG_STATE_HOME="$work/state"
 
 free_mb=$(df -Pm "$work" | awk 'NR == 2 { print $4 }')
 [ "$free_mb" -ge "$need_mb" ] ||

@@ -57,6 +57,7 @@ def clean_environment(work, extra=None):
         "PATH": os.environ["PATH"],
         "HOME": str(Path(work) / "home"),
         "XDG_CONFIG_HOME": str(Path(work) / "home" / ".config"),
+        "XDG_STATE_HOME": str(Path(work) / "home" / ".local" / "state"),
         "LANG": "C.UTF-8",
         "ASAN_OPTIONS": common + ":detect_leaks=1:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": common + ":print_stacktrace=1:halt_on_error=1",
@@ -377,8 +378,8 @@ class Client:
             running.kill()
 
 
-SUMMARY_KEYS = {"command", "model", "server", "ok", "files", "bytes", "seconds", "bytes_per_second", "streams",
-                "verified", "durable", "failed", "warnings"}
+SUMMARY_KEYS = {"command", "model", "server", "ok", "files", "bytes", "seconds", "bytes_per_second",
+                "predicted_seconds", "streams", "verified", "durable", "failed", "warnings"}
 STREAM_KEYS = {"bytes", "seconds", "rcvbuf", "sndbuf", "send", "limited_by"}
 
 
