@@ -1,6 +1,8 @@
 /* info: one model with its files. */
 #include "client/commands.h"
 #include "client/control.h"
+#include "client/history.h"
+#include "client/load_time.h"
 #include "client/model_text.h"
 #include "client/output.h"
 
@@ -10,6 +12,7 @@
 #include <string.h>
 
 struct info {
+    const struct options *options;
     struct json *result, *files; /* with --json */
 };
 
@@ -51,13 +54,32 @@ static void add_file(struct json *files, const struct file_entry *file)
         json_add_null(object, "hash");
 }
 
+static struct load_time load_time(const struct options *options, uint64_t bytes)
+{
+    struct history history;
+    size_t pulls;
+    history_load(&history, &options->server, HISTORY_PULL);
+    double rate = history_rate(&history, &pulls);
+    return load_time_of(bytes, rate, pulls, (double)options->local_bytes_per_s, options->load_cost_s);
+}
+
+static void print_load_time(const struct load_time *time)
+{
+    char text[LOAD_TIME_TEXT_MAX];
+    if (load_time_text(text, time)[0])
+        (void)printf("loading   %s\n", text);
+}
+
 static void take_model(struct info *info, const struct message_model *model)
 {
+    struct load_time time = load_time(info->options, model->bytes);
     if (!info->result) {
         print_head(model);
+        print_load_time(&time);
         return;
     }
     model_add_json(info->result, model, false);
+    load_time_add_json(info->result, &time);
     info->files = json_add(info->result, "files", json_array());
     json_add(info->result, "metadata", json_object()); /* what file headers tell is not read yet */
 }
@@ -100,7 +122,7 @@ int command_info(const struct options *options)
 {
     struct control control;
     struct error err = {0};
-    struct info info = {.result = options->json ? json_object() : NULL};
+    struct info info = {.options = options, .result = options->json ? json_object() : NULL};
     if (control_open(&control, options, &err) == 0) {
         if (control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0)
             (void)read_info(&control, &info, &err);

@@ -44,6 +44,7 @@ enum option_id {
     OPTION_OUT,
     OPTION_CHART,
     OPTION_LOAD_COST,
+    OPTION_LOCAL_RATE,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -51,8 +52,8 @@ enum option_id {
     OPTION_VERSION,
 };
 
-/* Below this the streams' own messages would outweigh what they carry. */
-#define BWLIMIT_MIN 1000
+/* Below this the streams' own messages would outweigh what they carry, and no disk is so slow. */
+#define RATE_MIN 1000
 
 /* Bytes of a label: room for a name of a place, not for a story. */
 #define LABEL_MAX 200
@@ -60,6 +61,7 @@ enum option_id {
 /* Sets of commands. */
 #define PUSH         (1u << COMMAND_PUSH)
 #define PULL         (1u << COMMAND_PULL)
+#define INFO         (1u << COMMAND_INFO)
 #define RM           (1u << COMMAND_RM)
 #define VERIFY       (1u << COMMAND_VERIFY)
 #define BENCH        (1u << COMMAND_BENCH)
@@ -120,7 +122,9 @@ static const struct optparse_option table[] = {
     {OPTION_OUT, 0, "out", "FILE", "append the JSON lines to this file", .commands = BENCH_READ},
     {OPTION_CHART, 0, "chart", "FILE", "draw a chart into this file, .svg or .png", .commands = BENCH_REPORT},
     {OPTION_LOAD_COST, 0, "load-cost", "SECONDS", "what loading takes beside reading, 0 to 86400 (0)",
-     .commands = LOCAL, .min = 0, .max = 86400},
+     .commands = LOCAL | INFO, .min = 0, .max = 86400},
+    {OPTION_LOCAL_RATE, 0, "local-rate", "RATE", "bytes a second of a local disk to compare with, such as 2G",
+     .commands = INFO},
     {OPTION_JSON, 0, "json", NULL, "the result as one JSON object on standard output", .commands = ALL},
     {OPTION_QUIET, 'q', "quiet", NULL, "errors only", .commands = ALL},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "say more; repeatable", .commands = ALL, .repeatable = true},
@@ -261,11 +265,11 @@ static int set_size(struct options *options, const char *value, struct error *er
                              : error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1 byte", value);
 }
 
-static int set_bwlimit(struct options *options, const char *value, struct error *err)
+static int set_rate(uint64_t *bytes_per_s, const char *value, struct error *err)
 {
-    if (units_parse_size(value, &options->bytes_per_s, err) < 0)
+    if (units_parse_size(value, bytes_per_s, err) < 0)
         return -1;
-    if (options->bytes_per_s >= BWLIMIT_MIN)
+    if (*bytes_per_s >= RATE_MIN)
         return 0;
     return error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1K, bytes a second", value);
 }
@@ -290,7 +294,7 @@ static int apply(void *target, const struct optparse_option *option, const char 
     case OPTION_IO:
         return io_mode_parse(value, &o->io, err);
     case OPTION_BWLIMIT:
-        return set_bwlimit(o, value, err);
+        return set_rate(&o->bytes_per_s, value, err);
     case OPTION_CHECKSUM:
         return optparse_flag(value, &o->checksum, err);
     case OPTION_DRY_RUN:
@@ -323,6 +327,8 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return set_chart(o, value, err);
     case OPTION_LOAD_COST:
         return optparse_number(option, value, &o->load_cost_s, err);
+    case OPTION_LOCAL_RATE:
+        return set_rate(&o->local_bytes_per_s, value, err);
     case OPTION_JSON:
         return optparse_flag(value, &o->json, err);
     case OPTION_QUIET:

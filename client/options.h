@@ -78,6 +78,7 @@ struct options {
     char *out;                      /* or NULL */
     char *chart;                    /* ends in .svg or .png, or NULL */
     unsigned load_cost_s;           /* 0 to 86400 */
+    uint64_t local_bytes_per_s;     /* 0: not known */
     uint64_t size;                  /* of the model that bench predicts for; not 0 */
     unsigned layers;                /* that bench measures, a bit 1u << enum bench_layer each */
     unsigned verbose;               /* how often -v was given */

@@ -62,7 +62,7 @@ def test_ls_with_a_glob(server, client, small_model, glob, names):
 def test_info(server, client, small_model):
     push(client, small_model)
     data = client.json("info", "ns/m")
-    assert data.keys() == {"name", "bytes", "files", "modified", "state", "metadata"}
+    assert data.keys() == {"name", "bytes", "files", "load_seconds", "modified", "state", "metadata"}
     assert (data["name"], data["state"]) == ("ns/m", "complete") and isinstance(data["metadata"], dict)
     assert [f["path"] for f in data["files"]] == ["config.json", "model.safetensors", "sub/part.bin"]
     for file in data["files"]:

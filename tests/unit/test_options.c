@@ -144,6 +144,10 @@ static void every_option_reaches_its_field(void **state)
     assert_string_equal(o.server.host, "nas");
     assert_true(o.quiet);
     options_release(&o);
+    o = accept_line("info --load-cost 13 --local-rate 2.5G a/b");
+    assert_int_equal(o.load_cost_s, 13);
+    assert_int_equal(o.local_bytes_per_s, 2500000000);
+    options_release(&o);
     o = accept_line("rm -y a/b c/d e/f");
     assert_true(o.yes);
     assert_int_equal(o.arguments.count, 3);
@@ -283,6 +287,8 @@ static void misplaced_options_are_refused(void **state)
                 "option '--chart' does not go with 'bench read': it is for 'bench report'");
     refuse_line("bench report --rounds 2 f",
                 "option '--rounds' does not go with 'bench report': it is for 'bench read'");
+    refuse_line("pull --local-rate 1G a/b d",
+                "option '--local-rate' does not go with 'pull': it is for 'info'");
     refuse_line("ls -q -v", "options '--quiet' and '--verbose' exclude each other: leave one out");
 }
 
