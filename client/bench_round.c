@@ -39,7 +39,7 @@ struct json *bench_round_json(const struct bench_round *it, struct json *conditi
     else
         json_add_null(line, "cached_before");
     json_add_text(line, "cache", cache_state_names[it->cache]);
-    json_add(line, "conditions", conditions);
+    json_add_bool(json_add(line, "conditions", conditions), "hidden_cache", it->is_cache_suspected);
     return line;
 }
 
@@ -80,6 +80,7 @@ static int get_fields(struct bench_round *it, const struct json *line, struct er
     it->cache = (enum cache_state)cache;
     it->bytes = (uint64_t)bytes;
     it->is_cached_known = json_as_number(json_get(line, "cached_before"), &it->cached_before);
+    (void)json_as_bool(json_get(json_get(line, "conditions"), "hidden_cache"), &it->is_cache_suspected);
     it->label = strdup(label);
     if (!it->label)
         abort();

@@ -19,6 +19,7 @@ struct bench_round {
     bool is_cached_known;
     double cached_before; /* share, 0 to 1 */
     enum cache_state cache;
+    bool is_cache_suspected; /* something below the page cache answered: conditions.hidden_cache */
 };
 
 /* Fills in rate, share (to four places) and state from what was measured. The state follows from the share
@@ -26,7 +27,7 @@ struct bench_round {
 void bench_round_set(struct bench_round *round, uint64_t bytes, double seconds, bool is_cached_known,
                      uint64_t cached);
 
-/* The JSON object; takes `conditions`. */
+/* The JSON object; takes `conditions` and adds hidden_cache to them. */
 struct json *bench_round_json(const struct bench_round *round, struct json *conditions);
 
 /* Reads such a line; release the round then. ERROR_FAILED says what is missing or wrong. */

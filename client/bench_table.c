@@ -49,6 +49,7 @@ int bench_table_add(struct bench_table *table, const struct bench_round *round, 
             abort();
     }
     group->rates[group->count++] = round->bytes_per_s;
+    group->suspected += round->is_cache_suspected;
     if (group->bytes != round->bytes)
         group->bytes = 0;
     return 0;
@@ -107,6 +108,7 @@ struct json *bench_table_json(const struct bench_table *table)
         json_add_number(object, "noise", group->rate.noise);
         add_known(object, "ratio", group->ratio);
         add_known(object, "load_seconds", group->load_seconds);
+        json_add_size(object, "hidden_cache", group->suspected);
     }
     return result;
 }
@@ -138,6 +140,15 @@ static void print_group(const struct bench_group *group, int width)
                  units_format_rate(max, (uint64_t)group->rate.max), 100 * group->rate.noise, ratio, load);
 }
 
+static void print_suspicion(const struct bench_group *group)
+{
+    char label[512];
+    if (group->suspected > 0)
+        (void)printf("hidden cache suspected in %zu of %zu rounds: %s, %s, %s\n", group->suspected,
+                     group->count, printable(group->label, label, sizeof label), read_mode_names[group->mode],
+                     cache_state_names[group->cache]);
+}
+
 static void print_legend(unsigned load_cost_s)
 {
     char cost[UNITS_TEXT_MAX];
@@ -155,5 +166,7 @@ void bench_table_print(const struct bench_table *table, unsigned load_cost_s)
                  "ROUNDS", "MEDIAN", "MIN", "MAX", "NOISE", "RATIO", "LOAD");
     for (size_t i = 0; i < table->count; i++)
         print_group(&table->groups[i], width);
+    for (size_t i = 0; i < table->count; i++)
+        print_suspicion(&table->groups[i]);
     print_legend(load_cost_s);
 }

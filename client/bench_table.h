@@ -18,6 +18,7 @@ struct bench_group {
     enum cache_state cache;
     double *rates; /* bytes a second, of each round */
     size_t count;
+    size_t suspected;    /* rounds in which a hidden cache may have answered */
     uint64_t bytes;      /* that a round reads; 0 where the rounds differ in it */
     struct spread rate;  /* from here on: after bench_table_finish() */
     double ratio;        /* median by that of the first label, same mode and cache; 0: there is nothing to

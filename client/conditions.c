@@ -73,7 +73,6 @@ static void add_disks(struct json *object, const struct conditions *conditions)
         json_add_bool(disk, "rotational", stack->devices[i].is_rotational);
         json_add_size(disk, "bytes_read", conditions->during[i]);
     }
-    json_add_bool(object, "hidden_cache", conditions->is_cache_suspected);
 }
 
 static void add_machine(struct json *object)

@@ -33,8 +33,8 @@ void conditions_begin(struct conditions *conditions);
 void conditions_end(struct conditions *conditions, uint64_t expected);
 
 /* The object for the JSON line of the round that has just ended: paths (as given), files, mount,
- * read_ahead_kb, device, nfs_connections, nic, disks, hidden_cache, load, uptime_seconds, kernel,
- * memory_total, memory_free. */
+ * read_ahead_kb, device, nfs_connections, nic, disks, load, uptime_seconds, kernel, memory_total,
+ * memory_free. */
 struct json *conditions_json(const struct conditions *conditions, const struct optparse_list *paths);
 
 #endif

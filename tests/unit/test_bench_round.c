@@ -39,7 +39,7 @@ static void a_line_has_the_fields_of_the_contract(void **state)
     char *text = json_print(line);
     assert_string_equal(text, "{\"label\":\"nas\",\"mode\":\"mmap\",\"bytes\":1000000,\"seconds\":0.25,"
                               "\"bytes_per_second\":4000000,\"cached_before\":0,\"cache\":\"cold\","
-                              "\"conditions\":{}}");
+                              "\"conditions\":{\"hidden_cache\":false}}");
     free(text);
     json_free(line);
     bench_round_set(&round, SIZE, 1, false, 0);
@@ -55,6 +55,7 @@ static void what_was_printed_is_read_back(void **state)
     (void)state;
     struct bench_round round = round_with(SIZE / 2), back;
     struct error err;
+    round.is_cache_suspected = true;
     struct json *line = bench_round_json(&round, json_object());
     char *text = json_print(line);
     json_free(line);
@@ -63,6 +64,7 @@ static void what_was_printed_is_read_back(void **state)
     assert_int_equal(back.mode, READ_MODE_MMAP);
     assert_int_equal(back.cache, CACHE_MIXED);
     assert_int_equal(back.bytes, SIZE);
+    assert_true(back.is_cache_suspected);
     assert_true(back.is_cached_known && back.cached_before == 0.5);
     assert_true(back.seconds == 0.25 && back.bytes_per_s == 4e6);
     bench_round_release(&back);

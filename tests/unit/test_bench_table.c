@@ -81,16 +81,24 @@ static void json_has_null_where_nothing_is_known(void **state)
     (void)state;
     struct bench_table table = {0};
     add(&table, "nas", READ_MODE_READ, CACHE_COLD, 1000, 100);
-    add(&table, "nas", READ_MODE_READ, CACHE_MIXED, 1000, 500);
+    struct error err;
+    struct bench_round suspected = {.label = (char *)"nas",
+                                    .cache = CACHE_MIXED,
+                                    .bytes = 1000,
+                                    .bytes_per_s = 500,
+                                    .is_cache_suspected = true};
+    assert_int_equal(bench_table_add(&table, &suspected, &err), 0);
     bench_table_finish(&table, 1);
     struct json *object = bench_table_json(&table);
     char *text = json_print(object);
     assert_string_equal(
         text,
         "{\"groups\":[{\"label\":\"nas\",\"mode\":\"read\",\"cache\":\"cold\",\"rounds\":1,\"bytes\":1000,"
-        "\"bytes_per_second\":100,\"min\":100,\"max\":100,\"noise\":0,\"ratio\":1,\"load_seconds\":11},"
+        "\"bytes_per_second\":100,\"min\":100,\"max\":100,\"noise\":0,\"ratio\":1,\"load_seconds\":11,"
+        "\"hidden_cache\":0},"
         "{\"label\":\"nas\",\"mode\":\"read\",\"cache\":\"mixed\",\"rounds\":1,\"bytes\":1000,"
-        "\"bytes_per_second\":500,\"min\":500,\"max\":500,\"noise\":0,\"ratio\":null,\"load_seconds\":3}]}");
+        "\"bytes_per_second\":500,\"min\":500,\"max\":500,\"noise\":0,\"ratio\":null,\"load_seconds\":3,"
+        "\"hidden_cache\":1}]}");
     free(text);
     json_free(object);
     bench_table_release(&table);
