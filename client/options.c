@@ -368,24 +368,8 @@ static size_t words_of_name(const char *name, const struct optparse_list *words)
     return count;
 }
 
-/* "'bench read' or 'bench report'": the commands whose names go on behind this word; "" if there are none. */
-static const char *longer_names(const char *word, char *text, size_t size)
-{
-    size_t length = strlen(word), used = 0;
-    text[0] = '\0';
-    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++)
-        if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ' && used < size) {
-            (void)snprintf(text + used, size - used, "%s'%s'", used > 0 ? " or " : "", commands[i].name);
-            used = strlen(text);
-        }
-    return text;
-}
-
 static int refuse_command(const char *word, struct error *err)
 {
-    char longer[200];
-    if (longer_names(word, longer, sizeof longer)[0] != '\0')
-        return error_set(err, ERROR_USAGE, "'%s' needs a word behind it: write %s", word, longer);
     const char *nearest = optparse_nearest(word, command_names + 1);
     if (nearest != NULL)
         return error_set(err, ERROR_USAGE, "unknown command '%s': did you mean '%s'?", word, nearest);

@@ -278,15 +278,17 @@ static void misplaced_options_are_refused(void **state)
     (void)state;
     refuse_line("pull --add a/b d", "option '--add' does not go with 'pull': it is for 'push'");
     refuse_line("push -y /tmp a/b", "option '-y, --yes' does not go with 'push': it is for 'rm'");
-    refuse_line("push --io direct /tmp a/b", "option '--io' does not go with 'push': it is for 'pull'");
-    refuse_line("ls -n 4", "option '-n, --streams' does not go with 'ls': it is for 'push' or 'pull'");
+    refuse_line("push --io direct /tmp a/b",
+                "option '--io' does not go with 'push': it is for 'pull' or 'bench'");
+    refuse_line("ls -n 4",
+                "option '-n, --streams' does not go with 'ls': it is for 'push' or 'pull' or 'bench'");
     refuse_line("rm --dry-run a/b", "option '--dry-run' does not go with 'rm': it is for 'push' or 'pull'");
     refuse_line("info --progress none a/b",
                 "option '--progress' does not go with 'info': it is for 'push' or 'pull' or 'verify'");
     refuse_line("bench read --chart a.svg f",
                 "option '--chart' does not go with 'bench read': it is for 'bench report'");
     refuse_line("bench report --rounds 2 f",
-                "option '--rounds' does not go with 'bench report': it is for 'bench read'");
+                "option '--rounds' does not go with 'bench report': it is for 'bench' or 'bench read'");
     refuse_line("pull --local-rate 1G a/b d",
                 "option '--local-rate' does not go with 'pull': it is for 'info'");
     refuse_line("ls -q -v", "options '--quiet' and '--verbose' exclude each other: leave one out");
@@ -301,8 +303,9 @@ static void commands_are_checked(void **state)
     refuse_line("list", "unknown command 'list': did you mean 'ls'?");
     refuse_line("put", "unknown command 'put': 'mstore --help' lists the commands");
     refuse_line("upload", "unknown command 'upload': 'mstore --help' lists the commands");
-    refuse_line("bench", "'bench' needs a word behind it: write 'bench read' or 'bench report'");
-    refuse_line("bench reed x", "'bench' needs a word behind it: write 'bench read' or 'bench report'");
+    refuse_line("bench reed x", "'x' is one argument too many: write mstore bench [NS/MODEL]");
+    refuse_line("bench reed",
+                "'reed' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
     refuse_line("read x", "unknown command 'read': 'mstore --help' lists the commands");
 }
 
