@@ -370,21 +370,21 @@ def test_a_chart_that_cannot_be_written_is_an_error(client, results, work):
 
 @pytest.fixture
 def throttled_disk(work):
-    """A mounted loop device with a file of 256 MB; throttle() limits programs, by prefix of their command line."""
+    """A mounted loop device with a file of 128 MB, and a limit on its reads for the programs that join it."""
     import processes
     import throttle
     if os.geteuid() != 0:
         pytest.skip("needs root")
     image, place = work / "disk.img", work / "mnt"
     with open(image, "wb") as file:
-        file.truncate(400 * MIB)
+        file.truncate(200 * MIB)
     place.mkdir()
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     done = subprocess.run(["mount", "-o", "loop", image, place], check=False)
     if done.returncode != 0:
         pytest.skip("no loop device here")
     try:
-        file = models.rnd(place / "w.bin", 256 * MIB, seed=1)
+        file = models.rnd(place / "w.bin", 128 * MIB, seed=1)
         pagecache.drop(place)
         try:
             with throttle.make(place, RATE) as limit:
@@ -395,7 +395,7 @@ def throttled_disk(work):
         subprocess.run(["umount", place], check=True)
 
 
-RATE = 100 * 10**6
+RATE = 50 * 10**6  # so little that a machine with other work to do can still keep up
 JOIN = ["sh", "-c", 'echo $$ >"$0" && exec "$@"']
 
 
@@ -412,23 +412,27 @@ def dd_rate(file, limit):
     return int(found[1]) / float(found[2])
 
 
-def middle(values):
-    return sorted(values)[len(values) // 2]
+def set_read_ahead(file, kb):
+    """Of the file's file system."""
+    device = os.stat(file).st_dev
+    Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb").write_text(str(kb))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["read", "mmap"])
 def test_cold_rate_agrees_with_direct_reads(client, throttled_disk, mode):
-    """Interleaved, and within 10 %: neither the cache nor the read-ahead adds or hides anything."""
+    """Interleaved, and within 10 %: neither the cache nor the read-ahead adds or hides anything. The best round of each
+    counts: a busy machine makes rounds slower, only a cache would make them faster."""
     file, limit = throttled_disk
+    set_read_ahead(file, 15360)
     ours, theirs = [], []
     for _ in range(3):
         theirs.append(dd_rate(file, limit))
         [line] = measure(client, "--cache", "cold", "--mode", mode, "--rounds", "1", file, prefix=prefix_of(limit))
         assert line["cache"] == "cold" and line["conditions"]["hidden_cache"] is False
         ours.append(line["bytes_per_second"])
-    assert middle(ours) == pytest.approx(middle(theirs), rel=0.10), (ours, theirs)
-    assert middle(theirs) == pytest.approx(RATE, rel=0.10), theirs
+    assert max(ours) == pytest.approx(max(theirs), rel=0.10), (ours, theirs)
+    assert max(theirs) == pytest.approx(RATE, rel=0.10), theirs
 
 
 @pytest.mark.slow
@@ -474,12 +478,10 @@ def limit_requests(limit, file, number):
 def test_a_small_read_ahead_costs_a_mapping_where_requests_are_dear(client, throttled_disk):
     """Where a request costs time, 128 KB of read-ahead are slower than 15360; reads with the hint get twice as much ahead."""
     file, limit = throttled_disk
-    limit_requests(limit, file, 400)
-    device = os.stat(file).st_dev
-    setting = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+    limit_requests(limit, file, 200)
     rates = {}
     for kb in (128, 15360):
-        setting.write_text(str(kb))
+        set_read_ahead(file, kb)
         [line] = measure(client, "--cache", "cold", "--mode", "mmap", "--rounds", "1", file, prefix=prefix_of(limit))
         assert line["conditions"]["read_ahead_kb"] == kb and line["cache"] == "cold"
         rates[kb] = line["bytes_per_second"]
