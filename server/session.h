@@ -1,8 +1,8 @@
 /* A session: one control connection, its request, and the data connections that join it.
  *
  * The session reads frames, hands messages to the running request, writes answers with back-pressure, sends
- * `alive`, and gives up a silent client. What a request does is in query.c, push.c, pull.c, status.c, host.c and
- * measure_*.c, each a `struct request_type`.
+ * `alive`, and gives up a silent client. What a request does is in query.c, push.c, pull.c, status.c, host.c
+ * and measure_*.c, each a `struct request_type`.
  *
  * Threads: everything here runs on the loop; blocking work goes through session_work(). */
 #ifndef SERVER_SESSION_H

@@ -318,7 +318,7 @@ static void positional_arguments_are_counted(void **state)
     refuse_line("ls a b", "'b' is one argument too many: write mstore ls [GLOB]");
     refuse_line("info", "'info' lacks an argument: write mstore info NS/MODEL");
     refuse_line("rm", "'rm' lacks an argument: write mstore rm NS/MODEL...");
-    refuse_line("status a/b", "'a/b' is one argument too many: write mstore status ");
+    refuse_line("status a/b", "'a/b' is one argument too many: write mstore status");
     refuse_line("verify a/b d e", "'e' is one argument too many: write mstore verify NS/MODEL [DIR]");
     refuse_line("bench read", "'bench read' lacks an argument: write mstore bench read PATH...");
     refuse_line("doctor nas", "'nas' is one argument too many: write mstore doctor");
