@@ -3,6 +3,7 @@
 #include "client/control.h"
 #include "client/history.h"
 #include "client/load_time.h"
+#include "client/metadata_text.h"
 #include "client/model_text.h"
 #include "client/output.h"
 
@@ -14,6 +15,7 @@
 struct info {
     const struct options *options;
     struct json *result, *files; /* with --json */
+    struct json *metadata;       /* as it came, or NULL */
 };
 
 static void print_head(const struct message_model *model)
@@ -81,7 +83,6 @@ static void take_model(struct info *info, const struct message_model *model)
     model_add_json(info->result, model, false);
     load_time_add_json(info->result, &time);
     info->files = json_add(info->result, "files", json_array());
-    json_add(info->result, "metadata", json_object()); /* what file headers tell is not read yet */
 }
 
 static void take_files(struct info *info, const struct listing *files)
@@ -106,6 +107,9 @@ static int read_info(struct control *control, struct info *info, struct error *e
             has_model = true;
         } else if (type == MESSAGE_FILES && has_model) {
             take_files(info, &message.u.files);
+        } else if (type == MESSAGE_METADATA && has_model && !info->metadata) {
+            info->metadata = message.u.metadata.metadata;
+            message.u.metadata.metadata = NULL;
         } else if (type != MESSAGE_END || !has_model) {
             good = false;
             (void)control_unexpected(&message, err);
@@ -118,6 +122,18 @@ static int read_info(struct control *control, struct info *info, struct error *e
     }
 }
 
+/* Behind the files, for the server tells it last. */
+static void show_metadata(struct info *info)
+{
+    struct json *metadata = info->metadata ? info->metadata : json_object();
+    if (info->result) {
+        json_add(info->result, "metadata", metadata);
+        return;
+    }
+    metadata_print(metadata);
+    json_free(metadata);
+}
+
 int command_info(const struct options *options)
 {
     struct control control;
@@ -127,6 +143,7 @@ int command_info(const struct options *options)
         if (control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0)
             (void)read_info(&control, &info, &err);
         control_close(&control);
+        show_metadata(&info);
     }
     return output_finish(options, info.result, &err);
 }

@@ -31,6 +31,7 @@ enum option_id {
     OPTION_CHECKSUM,
     OPTION_DRY_RUN,
     OPTION_ADD,
+    OPTION_ALLOW_INCOMPLETE,
     OPTION_YES,
     OPTION_TIMEOUT,
     OPTION_RETRIES,
@@ -99,6 +100,8 @@ static const struct optparse_option table[] = {
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "say what would move, and how much; move nothing",
      .commands = TRANSFER},
     {OPTION_ADD, 0, "add", NULL, "keep the stored files that the source lacks", .commands = PUSH},
+    {OPTION_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL,
+     "also a model that lacks a shard or has a broken file", .commands = PUSH | PULL},
     {OPTION_YES, 'y', "yes", NULL, "remove without asking", .commands = RM},
     {OPTION_TIMEOUT, 0, "timeout", "SECONDS", "silence after which a link is given up, 1 to 3600 (60)",
      .commands = REMOTE, .min = 1, .max = 3600},
@@ -301,6 +304,8 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_flag(value, &o->dry_run, err);
     case OPTION_ADD:
         return optparse_flag(value, &o->add, err);
+    case OPTION_ALLOW_INCOMPLETE:
+        return optparse_flag(value, &o->allow_incomplete, err);
     case OPTION_YES:
         return optparse_flag(value, &o->yes, err);
     case OPTION_TIMEOUT:

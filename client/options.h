@@ -65,6 +65,7 @@ struct options {
     bool checksum;
     bool dry_run;
     bool add;
+    bool allow_incomplete;
     bool yes;
     unsigned timeout_s; /* 1 to 3600 */
     unsigned retries;   /* 0 to 1000 */

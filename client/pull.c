@@ -3,6 +3,7 @@
 #include "client/commands.h"
 #include "client/control.h"
 #include "client/destination.h"
+#include "client/model_check.h"
 #include "client/plan.h"
 #include "client/prediction.h"
 #include "client/remote.h"
@@ -15,6 +16,8 @@
 #include "common/fdio.h"
 #include "common/staging_tree.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +33,7 @@ struct pull {
     /* of one attempt: */
     struct control control;
     struct listing remote; /* all files of the version */
+    struct listing stored; /* all files of the version that was pulled, for a last look */
     struct listing plan;   /* those to fetch */
     uint32_t *numbers;     /* of the plan's files in `remote` */
     uint64_t skipped_bytes, skipped_files, selected_files, selected_bytes;
@@ -274,6 +278,8 @@ static int fetch(struct pull *p, struct error *err)
     destination_name_others(&p->destination, &p->remote, &p->report);
     struct error ignored; /* what was pulled is complete, whatever becomes of the session */
     (void)say_done(p, &ignored);
+    p->stored = p->remote;
+    p->remote = (struct listing){0};
     return 0;
 }
 
@@ -319,6 +325,17 @@ static int pull_once(void *context, struct attempt *attempt, struct error *err)
     return result;
 }
 
+/* Whether it was stored whole. */
+static int check_whole(struct pull *p, struct error *err)
+{
+    int folder = fdio_openat(AT_FDCWD, p->dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (folder < 0)
+        return error_set_sys(err, ERROR_FAILED, errno, "cannot open '%s'", p->dst);
+    int result = model_check_pull(folder, &p->stored, p->options, &p->report, err);
+    fdio_drop(&folder);
+    return result;
+}
+
 int pull_run(const struct options *options, struct report *report, struct error *err)
 {
     struct pull p = {
@@ -335,6 +352,9 @@ int pull_run(const struct options *options, struct report *report, struct error 
                                   .total = p.report.bytes.total,
                                   .moved = p.report.bytes.sent};
     progress_end(&p.progress, &last);
+    if (result == 0 && p.stored.count > 0 && !options->allow_incomplete)
+        result = check_whole(&p, err);
+    listing_release(&p.stored);
     *report = p.report;
     return result;
 }

@@ -3,6 +3,7 @@
 #include "client/commands.h"
 #include "client/control.h"
 #include "client/interrupt.h"
+#include "client/model_check.h"
 #include "client/output.h"
 #include "client/plan.h"
 #include "client/prediction.h"
@@ -291,6 +292,8 @@ int push_run(const struct options *options, struct report *report, struct error 
         if (p.scan.listing.count == 0)
             result =
                 error_set(err, ERROR_SOME_FILES, "no file of '%s' can be read", options->arguments.items[0]);
+        else if (model_check_push(p.scan.folder, &p.scan.listing, options, &p.report, err) < 0)
+            result = -1;
         else
             result = attempts_run(options, push_once, &p, err);
         struct progress_state last = {.bytes = p.report.bytes.skipped + p.report.bytes.resumed +

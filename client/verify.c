@@ -3,6 +3,7 @@
 #include "client/commands.h"
 #include "client/control.h"
 #include "client/interrupt.h"
+#include "client/metadata_text.h"
 #include "client/output.h"
 #include "client/progress.h"
 #include "client/remote.h"
@@ -24,6 +25,8 @@ struct verify {
     struct json *files; /* with --json */
     struct progress progress;
     uint64_t checked, bad, fresh, unknown;
+    bool is_broken;        /* by what the headers tell */
+    struct json *findings; /* the server's metadata, or NULL */
 };
 
 static void take_result(struct verify *v, const char *path, bool ok, const struct size_list *blocks)
@@ -68,6 +71,17 @@ static void take_checked(struct verify *v, const struct message *message)
     }
 }
 
+/* Headers that do not fit, shards that are missing: bytes that are as they were pushed may lack something. */
+static void take_metadata(struct verify *v, struct message *message)
+{
+    const struct json *metadata = message->u.metadata.metadata;
+    v->is_broken = !metadata_is_complete(metadata);
+    json_free(v->findings);
+    v->findings = json_copy(metadata);
+    if (v->is_broken)
+        metadata_print_findings(metadata);
+}
+
 static int read_results(struct control *control, struct verify *v, struct error *err)
 {
     for (;;) {
@@ -79,12 +93,14 @@ static int read_results(struct control *control, struct verify *v, struct error 
             show(v, message.u.progress.bytes, message.u.progress.total);
         else if (type == MESSAGE_CHECKED)
             take_checked(v, &message);
+        else if (type == MESSAGE_METADATA)
+            take_metadata(v, &message);
         else if (type != MESSAGE_END)
             (void)control_unexpected(&message, err);
         message_release(&message);
         if (type == MESSAGE_END)
             return 0;
-        if (type != MESSAGE_PROGRESS && type != MESSAGE_CHECKED)
+        if (type != MESSAGE_PROGRESS && type != MESSAGE_CHECKED && type != MESSAGE_METADATA)
             return -1;
     }
 }
@@ -200,6 +216,9 @@ static void conclude(const struct verify *v, struct json *result, struct error *
     if (err->code == ERROR_NONE && v->bad > 0)
         error_set(err, ERROR_CORRUPT, "%" PRIu64 " of %" PRIu64 " files of '%s' do not match their hashes",
                   v->bad, v->checked, v->model);
+    if (err->code == ERROR_NONE && v->is_broken)
+        error_set(err, ERROR_SOME_FILES, "the files of '%s' match their hashes, but it is not whole",
+                  v->model);
     if (result)
         json_add_bool(result, "ok", err->code == ERROR_NONE);
     else if (err->code == ERROR_NONE && !v->options->quiet)
@@ -229,5 +248,9 @@ int command_verify(const struct options *options)
     conclude(&v, result, &err);
     if (result)
         json_add(result, "files", v.files);
+    if (result && v.findings)
+        json_add(result, "metadata", v.findings);
+    else
+        json_free(v.findings);
     return output_finish(options, result, &err);
 }

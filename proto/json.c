@@ -157,6 +157,11 @@ void json_free(struct json *value)
     cJSON_Delete(inner(value));
 }
 
+struct json *json_copy(const struct json *value)
+{
+    return outer(cJSON_Duplicate(const_inner(value), true));
+}
+
 char *json_print(const struct json *value)
 {
     char *text = cJSON_PrintUnformatted(const_inner(value));

@@ -29,6 +29,9 @@ void json_free(struct json *value);
 /* One line without white space; free() it. */
 char *json_print(const struct json *value);
 
+/* A copy of its own. */
+struct json *json_copy(const struct json *value);
+
 /* Adds a member to an object, or an element to an array if `key` is NULL. Returns the value, borrowed. */
 struct json *json_add(struct json *parent, const char *key, struct json *value);
 void json_add_number(struct json *parent, const char *key, double value);

@@ -22,7 +22,8 @@ enum kind {
     KIND_HASHES,
     KIND_SECRET,
     KIND_SIZES,
-    KIND_FILES
+    KIND_FILES,
+    KIND_OBJECT
 };
 
 struct field {
@@ -116,6 +117,7 @@ static const struct {
     [MESSAGE_BLOCKS] = {"blocks",
                         {FIELD("file", KIND_SIZE, blocks.file), FIELD("first", KIND_SIZE, blocks.first),
                          FIELD("hashes", KIND_HASHES, blocks.hashes)}},
+    [MESSAGE_METADATA] = {"metadata", {FIELD("metadata", KIND_OBJECT, metadata.metadata)}},
     [MESSAGE_DONE] = {"done", {{0}}},
     [MESSAGE_MEASURED] = {"measured",
                           {FIELD("write", KIND_FLAG, measured.write),
@@ -230,6 +232,9 @@ static void encode_field(struct json *object, const struct field *field, const v
         break;
     case KIND_FILES:
         add_files(object, field->name, value);
+        break;
+    case KIND_OBJECT:
+        json_add(object, field->name, json_copy(*(struct json *const *)value));
         break;
     }
 }
@@ -373,6 +378,14 @@ static bool decode_files(const struct json *value, struct listing *out)
     return true;
 }
 
+static bool decode_object(const struct json *value, struct json **out)
+{
+    if (!json_is_object(value))
+        return false;
+    *out = json_copy(value);
+    return true;
+}
+
 static bool decode_field(const struct json *object, const struct field *field, void *out)
 {
     const struct json *value = json_get(object, field->name);
@@ -403,6 +416,8 @@ static bool decode_field(const struct json *object, const struct field *field, v
         return decode_sizes(value, out);
     case KIND_FILES:
         return decode_files(value, out);
+    case KIND_OBJECT:
+        return decode_object(value, out);
     }
     return false;
 }
@@ -455,6 +470,9 @@ static void release_field(const struct field *field, void *value)
         break;
     case KIND_FILES:
         listing_release(value);
+        break;
+    case KIND_OBJECT:
+        json_free(*(struct json **)value);
         break;
     case KIND_SIZE:
     case KIND_PADDING:

@@ -9,6 +9,7 @@
 #define PROTO_MESSAGE_H
 
 #include "proto/error.h"
+#include "proto/json.h"
 #include "proto/listing.h"
 
 #include <stdbool.h>
@@ -55,6 +56,7 @@ enum message_type {
     MESSAGE_DONE,
     MESSAGE_ACTIVITY,
     MESSAGE_MEASURED,
+    MESSAGE_METADATA,
     MESSAGE_TYPE_COUNT
 };
 
@@ -169,6 +171,9 @@ struct message {
             bool write;
             uint64_t bytes, ns, cached;
         } measured;
+        struct {
+            struct json *metadata; /* an object, what docs/formats.md says */
+        } metadata;
     } u;
 };
 

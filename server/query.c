@@ -1,5 +1,6 @@
 /* list, info, remove and verify: work in a thread that fills a result, then the result is streamed out. */
 #include "server/check.h"
+#include "server/metadata.h"
 #include "server/requests.h"
 #include "server/session.h"
 #include "server/version.h"
@@ -31,6 +32,7 @@ struct query {
     struct listing *listing; /* of the version, or NULL */
     size_t next_file;
     struct checked_file *checked;
+    struct json *metadata; /* of the version, until it is sent; or NULL */
     _Atomic uint64_t verified, total;
     uint64_t told; /* bytes of the last `progress` */
     bool finished;
@@ -70,6 +72,7 @@ static int run_info(struct query *q)
                                   .warnings = q->version.warnings + q->version.missing};
     q->error.code = ERROR_NONE;
     add_model(q, &model);
+    q->metadata = version_metadata(&q->version, q->cancelled);
     return 0;
 }
 
@@ -100,6 +103,7 @@ static int run_verify(struct query *q)
         q->checked[i].fresh = !q->listing->files[i].has_hash;
     }
     check_release(&check);
+    q->metadata = version_metadata(&q->version, q->cancelled);
     if (!atomic_load(q->cancelled) && version_save_learned(&q->version, q->store, &q->error) < 0)
         log_warn("%s: the hashes are not kept: %s", q->id, q->error.text);
     q->error.code = ERROR_NONE;
@@ -138,6 +142,7 @@ static void query_end(struct session *session, struct query *q)
     for (size_t i = 0; q->checked && i < q->listing->count; i++)
         free(q->checked[i].bad.values);
     free(q->checked);
+    json_free(q->metadata);
     if (q->has_version)
         version_close(&q->version);
     free(q->id);
@@ -171,6 +176,12 @@ static bool query_produce(struct session *session, void *request)
     }
     if (q->type == MESSAGE_INFO && q->listing && session_send_files(session, q->listing, &q->next_file))
         return true;
+    if (q->metadata && q->error.code == ERROR_NONE) {
+        struct message message = {.type = MESSAGE_METADATA, .u.metadata = {q->metadata}};
+        session_send(session, &message);
+        json_free(q->metadata);
+        q->metadata = NULL;
+    }
     if (q->error.code != ERROR_NONE)
         session_send_error(session, &q->error, NULL);
     else

@@ -567,7 +567,64 @@ def test_whole_pull_by_hand(pulling, stocked):
     kind, flags, _, offset, _ = data.header()
     assert (kind, flags & 1, offset) == (wire.END, 1, total)
     control.ask({"type": "done"})
-    assert control.message()["type"] == "end"
+    told, end = control.messages_until("end")
+    assert (told["type"], told["stream"], told["bytes"]) == ("activity", 0, total)
+    assert end["type"] == "end" and told["wall"] >= told["socket"] > 0
+
+
+# Measuring the link.
+
+@pytest.fixture
+def linking(watched):
+    """A `link` request that is ready: (control, data connection)."""
+    control = RawClient.control(watched.address)
+    control.ask({"type": "link"})
+    assert control.message()["type"] == "ready"
+    data = control.data_connection()
+    yield control, data
+    control.close()
+    data.close()
+
+
+def test_whole_link_by_hand(linking):
+    """What is sent is counted, what is asked for is one whole block, and the end tells how much it was."""
+    control, data = linking
+    data.send(header(wire.DATA, 0, 0, 1000) + bytes(1000 + 24) + header(wire.WANT, 0, 0, wire.BLOCK))
+    assert data.header() == (wire.DATA, 0, 0, 0, wire.BLOCK)
+    data.read(wire.BLOCK + 24)
+    data.send(header(wire.END))
+    kind, _, _, offset, _ = data.header()
+    assert (kind, offset) == (wire.END, wire.BLOCK + 1000)
+    control.ask({"type": "done"})
+    assert [m["type"] for m in control.messages_until("end")] == ["activity", "end"]
+
+
+@pytest.mark.parametrize("wrong", [
+    header(wire.DATA, 1, 0, 10) + bytes(34), header(wire.DATA, 0, wire.BLOCK, 10) + bytes(34),
+    header(wire.DATA, 0, 0, wire.BLOCK + 1), header(wire.DATA, 0, 0, 2**63), header(wire.WANT, 1, 0, 1),
+    header(wire.WANT, 0, 1, 1), header(wire.ACK, offset=1), header(0), header(wire.DATA, 0, 0, 10, check=0),
+], ids=range(9))
+def test_what_does_not_belong_to_a_link(linking, wrong):
+    _, data = linking
+    data.send(wrong)
+    data.sock.settimeout(10)
+    with pytest.raises((wire.Closed, ConnectionError)):
+        data.header()
+
+
+@pytest.mark.parametrize("ask", [
+    {"type": "disk_write", "bytes": 0}, {"type": "disk_write", "bytes": 2**40 + 1}, {"type": "disk_write", "bytes": 2**53 - 1},
+    {"type": "disk_read", "model": "ns/good", "bytes": 0}, {"type": "disk_read", "model": "ns/none", "bytes": 10},
+    {"type": "disk_write", "bytes": 2**40},
+], ids=range(6))
+def test_disks_are_not_measured_with_that(watched, ask):
+    """Refused with a word before anything is written; the session goes on."""
+    control = RawClient.control(watched.address)
+    control.ask(ask)
+    assert control.messages_until("error")[-1]["code"] in ("usage", "no-such-model", "no-space")
+    control.ask({"type": "list"})
+    assert control.messages_until("end")
+    control.close()
 
 
 @pytest.mark.parametrize("want", [

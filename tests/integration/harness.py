@@ -378,7 +378,7 @@ class Client:
             running.kill()
 
 
-SUMMARY_KEYS = {"command", "model", "server", "ok", "files", "bytes", "seconds", "bytes_per_second",
+SUMMARY_KEYS = {"command", "model", "server", "ok", "files", "bytes", "seconds", "bytes_per_second", "source_cached",
                 "predicted_seconds", "streams", "verified", "durable", "failed", "warnings"}
 STREAM_KEYS = {"bytes", "seconds", "rcvbuf", "sndbuf", "send", "limited_by"}
 

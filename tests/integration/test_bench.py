@@ -3,6 +3,7 @@
 
 import signal
 import subprocess
+import time
 
 import netns
 import pytest
@@ -121,27 +122,41 @@ def test_an_interrupt_leaves_nothing(server, client, here):
 
 
 
+def direct_rate(disk):
+    """What dd writes there with direct I/O, bytes a second."""
+    words = disk.prefix + ["dd", "if=/dev/zero", f"of={disk.place}/dd", "bs=8M", "count=60", "oflag=direct"]
+    begun = time.monotonic()
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
+    seconds = time.monotonic() - begun
+    (disk.place / "dd").unlink()
+    return 60 * 8 * 2**20 / seconds
+
+
 @pytest.mark.slow
-def test_the_servers_disk_is_named_with_its_rate(make_server, make_client, here, work):
-    """10 Gbit/s, and a disk that is held to 400 MB/s."""
+@pytest.mark.parametrize("rate", [100 * MB, 400 * MB])
+def test_the_servers_disk_is_named_with_its_rate(make_server, make_client, here, work, rate):
+    """10 Gbit/s, and a disk that is held to a rate, where it reaches that."""
     if netns.missing():
         pytest.skip(netns.missing())
     try:
         with slow_disk.disk(work, 3000) as disk, netns.pair() as net:
             net.shape("10gbit")
-            disk.limit(read=400 * MB, write=400 * MB)
+            disk.limit(read=rate, write=rate)
+            reached = direct_rate(disk)
+            if reached < 0.96 * rate:
+                pytest.skip(f"the disk of this machine reaches {reached / MB:.0f} MB/s just now")
             server = make_server(root=disk.place / "root", prefix=disk.prefix + net.enter("s"), check_idle=False,
                                  options=["--listen", f"{netns.SERVER}:0", "--no-auth"])
             client = make_client(server.address, prefix=net.enter("c"))
-            data = client.json("bench", "--size", "1G", "--layer", "link-up,link-down,server-disk-read,server-disk-write",
-                               cwd=here, timeout=300)
+            data = client.json("bench", "--size", str(5 * rate // 2), "--layer",
+                               "link-up,link-down,server-disk-read,server-disk-write", cwd=here, timeout=300)
             server.stop()
     except slow_disk.Unavailable as why:
         pytest.skip(str(why))
     layers = layers_of(data)
     assert data["binds"] == {"push": "server-disk-write", "pull": "server-disk-read"}
     for name in ("server-disk-read", "server-disk-write"):
-        assert layers[name]["bytes_per_second"] == pytest.approx(400 * MB, rel=0.05), layers
+        assert layers[name]["bytes_per_second"] == pytest.approx(rate, rel=0.05), layers
 
 
 @pytest.mark.slow

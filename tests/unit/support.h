@@ -51,7 +51,11 @@ static inline int scratch_teardown(void **state)
 {
     struct scratch *scratch = *state;
     (void)close(scratch->fd);
-    int result = path_remove_tree(AT_FDCWD, scratch->path);
+    bool absolute = scratch->path[0] == '/'; /* path_remove_tree() goes down from a folder only */
+    int from = absolute ? open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    int result = path_remove_tree(from, scratch->path + absolute);
+    if (absolute)
+        (void)close(from);
     free(scratch);
     return result;
 }

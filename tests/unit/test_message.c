@@ -54,6 +54,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_PUBLISHED] = "{\"type\":\"published\",\"files\":1,\"bytes\":2,\"durable\":true}",
     [MESSAGE_HASHES] = "{\"type\":\"hashes\",\"file\":3}",
     [MESSAGE_BLOCKS] = "{\"type\":\"blocks\",\"file\":3,\"first\":8192,\"hashes\":\"" HASH "\"}",
+    [MESSAGE_METADATA] = "{\"type\":\"metadata\",\"metadata\":{\"complete\":true}}",
     [MESSAGE_DONE] = "{\"type\":\"done\"}",
     [MESSAGE_ACTIVITY] =
         "{\"type\":\"activity\",\"stream\":1,\"bytes\":2,\"wall\":3,\"file\":4,\"socket\":5,\"cpu\":6,"
@@ -277,6 +278,7 @@ static void every_field_must_have_its_type(void **state)
                 bool number = (*sample >= '0' && *sample <= '9') || *sample == '-';
                 bool good = (number && strcmp(values[v], "7") == 0) ||
                             ((*sample == 't' || *sample == 'f') && strcmp(values[v], "true") == 0) ||
+                            (*sample == '{' && strcmp(values[v], "{}") == 0) ||
                             (*sample == '[' && strcmp(name, "bad") == 0 &&
                              (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
                             (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&

@@ -1,0 +1,12 @@
+/* What the headers of a version's files tell (common/model_summary.h), in the form that clients get it. */
+#ifndef SERVER_METADATA_H
+#define SERVER_METADATA_H
+
+#include "proto/json.h"
+#include "server/version.h"
+
+/* An object; free it with json_free(). Small enough for a frame: where all of it is not, only `complete` is
+ * in it. Reads files, so in a worker; ends early when *cancelled is set. */
+struct json *version_metadata(const struct version *version, const atomic_bool *cancelled);
+
+#endif

@@ -1,0 +1,110 @@
+"""What push, pull, verify and info say of models that lack something, and of whole ones."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import formats
+import models
+
+SHARDS = [f"model-{n:05}-of-00003.safetensors" for n in (1, 2, 3)]
+
+
+@pytest.fixture
+def model(work):
+    """A whole model of three shards."""
+    folder = work / "model"
+    folder.mkdir()
+    for number, name in enumerate(SHARDS):
+        formats.safetensors(folder / name, {f"tensor.{number}": ("BF16", (100, 10))})
+    formats.index(folder / "model.safetensors.index.json", SHARDS)
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "max_position_embeddings": 4096}))
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    return folder
+
+
+def cut_by_a_byte(folder):
+    with open(folder / SHARDS[0], "r+b") as file:
+        file.truncate(os.path.getsize(folder / SHARDS[0]) - 1)
+    return SHARDS[0]
+
+
+def without_a_shard(folder):
+    (folder / SHARDS[1]).unlink()
+    return SHARDS[1]
+
+
+def with_a_pointer(folder):
+    formats.pointer(folder / SHARDS[2])
+    return SHARDS[2]
+
+
+def with_zeros(folder):
+    (folder / SHARDS[2]).write_bytes(bytes(os.path.getsize(folder / SHARDS[2])))
+    return SHARDS[2]
+
+
+@pytest.mark.parametrize("spoil", [cut_by_a_byte, without_a_shard, with_a_pointer, with_zeros])
+def test_a_model_that_is_not_whole(server, client, model, work, spoil):
+    """Push stops with 7 before anything moves; told to go on it does, and whoever gets the model is told."""
+    name = spoil(model)
+    stopped = client.fails(7, "push", model, "ns/m", "--json")
+    assert name in stopped.err and "--allow-incomplete" in stopped.err
+    assert stopped.data["bytes"]["sent"] == 0 and any(name in text for text in stopped.data["warnings"])
+    assert client.json("ls")["models"] == []
+    assert name in client.ok("push", model, "ns/m", "--allow-incomplete").err
+    pulled = client.fails(7, "pull", "ns/m", work / "to")
+    assert name in pulled.err
+    models.assert_same(model, work / "to")
+    client.ok("pull", "ns/m", work / "to", "--allow-incomplete")
+    info = client.json("info", "ns/m")["metadata"]
+    assert info["complete"] is False and [f["path"] for f in info["findings"] if f["stops"]] == [name]
+    verified = client.fails(7, "verify", "ns/m", "--json")
+    assert name in verified.err and verified.data["ok"] is False
+    assert all(file["ok"] for file in verified.data["files"])
+
+
+def test_info_of_a_whole_model(client, model):
+    client.ok("push", model, "ns/m")
+    data = client.json("info", "ns/m")["metadata"]
+    assert data["complete"] is True and data["findings"] == []
+    assert data["architecture"] == "LlamaForCausalLM" and data["parameters"] == 3000 and data["license"] == "apache-2.0"
+    text = client.ok("info", "ns/m").out
+    for line in ("arch      LlamaForCausalLM", "params    0.0 M", "dtypes    BF16 6.00 kB", "context   4096 tokens",
+                 "licence   apache-2.0"):
+        assert line in text, text
+    assert client.json("verify", "ns/m")["metadata"]["complete"] is True
+
+
+def test_control_characters_of_a_model_are_not_printed(client, model):
+    (model / "config.json").write_text(json.dumps({"architectures": ["Evil\u001b[2JNet"]}))
+    (model / "README.md").write_text("---\nlicense: a\tb\u009b\n---\n")
+    client.ok("push", model, "ns/m")
+    text = client.ok("info", "ns/m").out
+    assert "Evil" in text and not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text)
+
+
+def test_parts_of_a_model_are_not_called_incomplete(client, model, work):
+    """What was not asked for is not missing; what is stored beside counts."""
+    client.ok("push", model, "ns/m")
+    client.ok("pull", "ns/m", work / "some", "--include", "*00001*")
+    client.ok("push", model, "ns/some", "--include", "*00001*", "--include", "*.index.json")
+    more = work / "more"
+    more.mkdir()
+    shutil.copy(model / SHARDS[1], more)
+    client.ok("push", more, "ns/some", "--add")
+
+
+def test_a_big_config_of_a_server_does_not_fill_a_frame(client, work):
+    """Many findings with long names: the answer still comes, with less in it."""
+    folder = work / "many"
+    folder.mkdir()
+    name = "x" * 180
+    for part in range(1, 400):
+        (folder / f"{name}-{part:05}-of-09999.safetensors").write_bytes(b"")
+    client.ok("push", folder, "ns/m", "--allow-incomplete", "-q")
+    assert client.json("info", "ns/m")["metadata"]["complete"] is False
