@@ -25,6 +25,8 @@ static void print_head(const struct message_model *model)
                  "\nmodified  %s\nstate     %s\n",
                  model->name, units_format_bytes(bytes, model->bytes), model->bytes, model->files,
                  units_format_time(time, model->mtime, model->nsec), model_state_text(model, state));
+    if (model->origin)
+        (void)printf("origin    %s\n", model->origin);
 }
 
 static void hash_text(const struct file_entry *file, char out[2 * HASH_SIZE + 1])
@@ -54,6 +56,8 @@ static void add_file(struct json *files, const struct file_entry *file)
         json_add_hex(object, "hash", file->hash, HASH_SIZE);
     else
         json_add_null(object, "hash");
+    if (file->has_sha256)
+        json_add_hex(object, "sha256", file->sha256, SHA256_SIZE);
 }
 
 static struct load_time load_time(const struct options *options, uint64_t bytes)
@@ -82,6 +86,8 @@ static void take_model(struct info *info, const struct message_model *model)
     }
     model_add_json(info->result, model, false);
     load_time_add_json(info->result, &time);
+    if (model->origin)
+        json_add_text(info->result, "origin", model->origin);
     info->files = json_add(info->result, "files", json_array());
 }
 

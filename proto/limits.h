@@ -12,9 +12,14 @@
 /* Nonces, keys and proofs: 256 bits. */
 #define SECRET_SIZE 32
 
+/* Names that others have for a file's bytes: SHA-256, and Git's id of a blob, a SHA-1. */
+#define SHA256_SIZE   32
+#define GIT_BLOB_SIZE 20
+
 #define LIMIT_FRAME        ((uint32_t)1 << 20) /* bytes of JSON in one control frame */
 #define LIMIT_JSON_DEPTH   8
 #define LIMIT_TEXT         511  /* bytes of a text field */
+#define LIMIT_ORIGIN       255  /* characters of a model's origin */
 #define LIMIT_PATH         4095 /* bytes of a path; PATH_MAX without its NUL */
 #define LIMIT_NAME         255  /* bytes of one part of a path; NAME_MAX */
 #define LIMIT_PARTS        64   /* of a path; who walks a model holds a descriptor for each */
@@ -24,7 +29,7 @@
 #define LIMIT_BATCH_BYTES  ((size_t)256 << 10) /* where a sender starts the next batch */
 #define LIMIT_BATCH_HASHES 8192
 #define LIMIT_FILES        ((uint64_t)1 << 18) /* files of one model */
-#define LIMIT_PATHS        ((size_t)32 << 20)  /* bytes of all its paths: a listing takes 70 MB at most */
+#define LIMIT_PATHS        ((size_t)32 << 20)  /* bytes of all its paths: a listing takes 85 MB at most */
 #define LIMIT_SIZE         (((uint64_t)1 << 53) - 1) /* whole numbers that JSON carries exactly */
 #define LIMIT_STREAMS      64
 #define LIMIT_SESSIONS     1024 /* that one `status` tells of */

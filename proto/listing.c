@@ -24,6 +24,16 @@ struct file_entry *listing_add(struct listing *listing, const struct file_entry 
     return added;
 }
 
+void file_entry_learn(struct file_entry *entry, const struct file_entry *known)
+{
+    if (!entry->has_sha256 && known->has_sha256)
+        memcpy(entry->sha256, known->sha256, SHA256_SIZE);
+    if (!entry->has_git_blob && known->has_git_blob)
+        memcpy(entry->git_blob, known->git_blob, GIT_BLOB_SIZE);
+    entry->has_sha256 = entry->has_sha256 || known->has_sha256;
+    entry->has_git_blob = entry->has_git_blob || known->has_git_blob;
+}
+
 bool listing_add_batch(struct listing *listing, const struct listing *batch)
 {
     if (listing->count + batch->count > LIMIT_FILES || listing->path_bytes + batch->path_bytes > LIMIT_PATHS)
@@ -50,7 +60,7 @@ uint64_t listing_bytes(const struct listing *listing)
 }
 
 /* JSON text of a file without its path; the path's bytes may double when they are written in hexadecimal. */
-#define ENTRY_TEXT 160
+#define ENTRY_TEXT 300
 
 size_t listing_batch(const struct listing *listing, size_t at)
 {

@@ -24,6 +24,9 @@ struct file_entry {
     enum file_from from;
     bool has_hash;
     uint8_t hash[HASH_SIZE];
+    /* What else is known of the bytes (docs/protocol.md, section 5): */
+    bool has_sha256, has_git_blob;
+    uint8_t sha256[SHA256_SIZE], git_blob[GIT_BLOB_SIZE];
 };
 
 struct listing {
@@ -35,6 +38,9 @@ struct listing {
 /* Appends a copy of `entry` with a copy of its path; out of memory ends the program. Returns it, valid until
  * the next add. */
 struct file_entry *listing_add(struct listing *listing, const struct file_entry *entry);
+
+/* Copies SHA-256 and blob id that `entry` lacks and `known`, the same bytes, has. */
+void file_entry_learn(struct file_entry *entry, const struct file_entry *known);
 
 /* Appends a batch, or nothing and returns false if that would be more than LIMIT_FILES or LIMIT_PATHS. */
 bool listing_add_batch(struct listing *listing, const struct listing *batch);

@@ -18,6 +18,7 @@ enum kind {
     KIND_TEXT,
     KIND_STATE,
     KIND_ID,
+    KIND_ORIGIN,
     KIND_PATH,
     KIND_HASHES,
     KIND_SECRET,
@@ -70,7 +71,8 @@ static const struct {
                         FIELD("files", KIND_SIZE, model.files), FIELD("mtime", KIND_TIME, model.mtime),
                         FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_STATE, model.state),
                         FIELD("present", KIND_SIZE, model.present),
-                        FIELD("warnings", KIND_SIZE, model.warnings)}},
+                        FIELD("warnings", KIND_SIZE, model.warnings),
+                        OPTIONAL("origin", KIND_ORIGIN, model.origin)}},
     [MESSAGE_PROGRESS] = {"progress",
                           {FIELD("bytes", KIND_SIZE, progress.bytes),
                            FIELD("total", KIND_SIZE, progress.total)}},
@@ -105,9 +107,11 @@ static const struct {
                       {FIELD("files", KIND_SIZE, plan.files), FIELD("bytes", KIND_SIZE, plan.bytes),
                        FIELD("missing_files", KIND_SIZE, plan.missing_files),
                        FIELD("missing_bytes", KIND_SIZE, plan.missing_bytes),
-                       FIELD("add", KIND_FLAG, plan.add)}},
+                       FIELD("add", KIND_FLAG, plan.add), OPTIONAL("origin", KIND_ORIGIN, plan.origin)}},
     [MESSAGE_GO] = {"go", {{0}}},
-    [MESSAGE_READY] = {"ready", {FIELD("streams", KIND_SIZE, ready.streams)}},
+    [MESSAGE_READY] = {"ready",
+                       {FIELD("streams", KIND_SIZE, ready.streams),
+                        OPTIONAL("origin", KIND_ORIGIN, ready.origin)}},
     [MESSAGE_COMMIT] = {"commit", {{0}}},
     [MESSAGE_PUBLISHED] = {"published",
                            {FIELD("files", KIND_SIZE, published.files),
@@ -163,6 +167,10 @@ static void add_files(struct json *object, const char *name, const struct listin
             json_add_hex(entry, "hash", file->hash, HASH_SIZE);
         if (file->source != 0)
             json_add_size(entry, "source", file->source);
+        if (file->has_sha256)
+            json_add_hex(entry, "sha256", file->sha256, SHA256_SIZE);
+        if (file->has_git_blob)
+            json_add_hex(entry, "git_blob", file->git_blob, GIT_BLOB_SIZE);
         if (file->from != FROM_NONE)
             json_add_text(entry, "from", file_from_name(file->from));
     }
@@ -218,6 +226,10 @@ static void encode_field(struct json *object, const struct field *field, const v
     case KIND_PATH:
         if (*(char *const *)value)
             json_add_path(object, field->name, *(char *const *)value, false);
+        break;
+    case KIND_ORIGIN:
+        if (*(char *const *)value)
+            json_add_text(object, field->name, *(char *const *)value);
         break;
     case KIND_SECRET:
         json_add_hex(object, field->name, value, SECRET_SIZE);
@@ -291,6 +303,12 @@ static bool decode_id(const struct json *value, char **out)
     return text && name_is_model_id(text) && decode_text(value, out);
 }
 
+static bool decode_origin(const struct json *value, char **out)
+{
+    const char *text = json_as_text(value);
+    return text && name_is_origin(text) && decode_text(value, out);
+}
+
 static bool decode_path(const struct json *object, const char *key, char **out)
 {
     *out = json_get_path(object, key);
@@ -340,20 +358,27 @@ static bool decode_sizes(const struct json *value, struct size_list *out)
     return true;
 }
 
+/* An optional hash: absent, or exactly `size` bytes. */
+static bool decode_known(const struct json *value, bool *is_there, uint8_t *out, size_t size)
+{
+    *is_there = value != NULL;
+    return !value || json_as_hex(value, out, size);
+}
+
 static bool decode_file(const struct json *object, struct file_entry *file)
 {
-    const struct json *hash = json_get(object, "hash");
     const struct json *from = json_get(object, "from");
     memset(file, 0, sizeof *file);
     if (!json_is_object(object) || !decode_size(json_get(object, "size"), &file->size) ||
         !json_as_whole(json_get(object, "mtime"), &file->mtime) ||
         !decode_nsec(json_get(object, "nsec"), &file->nsec))
         return false;
-    if (hash && !json_as_hex(hash, file->hash, HASH_SIZE))
+    if (!decode_known(json_get(object, "hash"), &file->has_hash, file->hash, HASH_SIZE) ||
+        !decode_known(json_get(object, "sha256"), &file->has_sha256, file->sha256, SHA256_SIZE) ||
+        !decode_known(json_get(object, "git_blob"), &file->has_git_blob, file->git_blob, GIT_BLOB_SIZE))
         return false;
     if (json_get(object, "source") && !decode_size(json_get(object, "source"), &file->source))
         return false;
-    file->has_hash = hash != NULL;
     if (from) {
         const char *word = json_as_text(from);
         file->from = word ? file_from_parse(word) : FROM_NONE;
@@ -406,6 +431,8 @@ static bool decode_field(const struct json *object, const struct field *field, v
         return decode_state(value, out);
     case KIND_ID:
         return decode_id(value, out) || (field->optional && !value);
+    case KIND_ORIGIN:
+        return decode_origin(value, out) || (field->optional && !value);
     case KIND_PATH:
         return decode_path(object, field->name, out) || (field->optional && !has_path(object, field->name));
     case KIND_SECRET:
@@ -459,6 +486,7 @@ static void release_field(const struct field *field, void *value)
     case KIND_TEXT:
     case KIND_STATE:
     case KIND_ID:
+    case KIND_ORIGIN:
     case KIND_PATH:
         free(*(char **)value);
         break;

@@ -80,6 +80,7 @@ struct message_model {
     uint32_t nsec;
     char *state; /* "complete" or "incomplete" */
     uint64_t present, warnings;
+    char *origin; /* or NULL */
 };
 
 /* What a server does as a whole: rates in bytes a second, times in seconds. */
@@ -145,9 +146,11 @@ struct message {
         struct {
             uint64_t files, bytes, missing_files, missing_bytes;
             bool add;
+            char *origin; /* or NULL */
         } plan;
         struct {
             uint64_t streams;
+            char *origin; /* or NULL; PULL */
         } ready;
         struct {
             uint64_t files, bytes;

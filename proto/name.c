@@ -52,3 +52,12 @@ bool name_is_path(const char *s)
     }
     return false;
 }
+
+bool name_is_origin(const char *s)
+{
+    size_t length = strlen(s);
+    for (size_t i = 0; i < length; i++)
+        if (s[i] <= ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\')
+            return false;
+    return length > 0 && length <= LIMIT_ORIGIN;
+}

@@ -16,4 +16,8 @@ bool name_is_id_part(const char *s, unsigned long length);
  * first part is not `.mstore`. */
 bool name_is_path(const char *s);
 
+/* Where a model comes from, as a plan says it: 1 to LIMIT_ORIGIN visible ASCII characters without `"` and
+ * `\`. */
+bool name_is_origin(const char *s);
+
 #endif

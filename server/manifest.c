@@ -19,6 +19,8 @@
 
 #define FILE_NAME_MAX 64
 #define LINE_DEPTH    2
+/* More than a first line has: two names and six numbers. */
+#define FIRST_LINE_MAX 1024
 
 static void *grow(void *memory, size_t count, size_t size)
 {
@@ -92,6 +94,8 @@ static struct json *summary_line(const struct manifest_summary *summary)
     json_add_size(line, "folder", summary->folder & LIMIT_SIZE);
     if (summary->model[0])
         json_add_text(line, "model", summary->model);
+    if (summary->origin[0])
+        json_add_text(line, "origin", summary->origin);
     return line;
 }
 
@@ -107,6 +111,10 @@ static struct json *file_line(const struct manifest *m, size_t i)
         json_add_size(line, "source", file->source);
     if (file->has_hash)
         json_add_hex(line, "hash", file->hash, HASH_SIZE);
+    if (file->has_sha256)
+        json_add_hex(line, "sha256", file->sha256, SHA256_SIZE);
+    if (file->has_git_blob)
+        json_add_hex(line, "git_blob", file->git_blob, GIT_BLOB_SIZE);
     if (m->disk_mtime[i] != file->mtime || m->disk_nsec[i] != file->nsec) {
         json_add_number(line, "disk_mtime", (double)m->disk_mtime[i]);
         json_add_size(line, "disk_nsec", m->disk_nsec[i]);
@@ -202,6 +210,7 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
 {
     struct json *line = json_parse(text, length, LINE_DEPTH);
     const char *model = json_as_text(json_get(line, "model"));
+    const char *origin = json_as_text(json_get(line, "origin"));
     uint64_t version = 0;
     bool good = take_size(line, "mstore", &version) && version == 1 &&
                 take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
@@ -211,8 +220,18 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
         good = take_size(line, "folder", &summary->folder);
     (void)snprintf(summary->model, sizeof summary->model, "%s",
                    good && model && name_is_model_id(model) ? model : "");
+    (void)snprintf(summary->origin, sizeof summary->origin, "%s",
+                   good && origin && name_is_origin(origin) ? origin : "");
     json_free(line);
     return good ? 0 : damaged(err);
+}
+
+/* An optional hash: absent, or exactly `size` bytes. */
+static bool take_known(const struct json *line, const char *key, bool *is_there, uint8_t *out, size_t size)
+{
+    const struct json *value = json_get(line, key);
+    *is_there = value != NULL;
+    return !value || json_as_hex(value, out, size);
 }
 
 static bool parse_file(struct manifest *m, const struct json *line)
@@ -230,9 +249,10 @@ static bool parse_file(struct manifest *m, const struct json *line)
     }
     if (good && json_get(line, "source"))
         good = take_size(line, "source", &entry.source);
-    bool has_hash = json_get(line, "hash") != NULL;
-    if (good && has_hash)
-        good = json_as_hex(json_get(line, "hash"), entry.hash, HASH_SIZE);
+    bool has_hash = false;
+    good = good && take_known(line, "hash", &has_hash, entry.hash, HASH_SIZE) &&
+           take_known(line, "sha256", &entry.has_sha256, entry.sha256, SHA256_SIZE) &&
+           take_known(line, "git_blob", &entry.has_git_blob, entry.git_blob, GIT_BLOB_SIZE);
     if (good) {
         uint64_t blocks = block_count(entry.size);
         manifest_add(m, &entry, disk_mtime, disk_nsec, NULL);
@@ -304,7 +324,7 @@ static int load_summary(struct manifest_summary *summary, int folder, uint64_t g
 {
     char name[FILE_NAME_MAX];
     size_t length;
-    char *text = read_file(folder, file_name(name, generation, "json"), 512, &length);
+    char *text = read_file(folder, file_name(name, generation, "json"), FIRST_LINE_MAX, &length);
     if (!text)
         return read_error(err, name);
     const char *end = memchr(text, '\n', length);

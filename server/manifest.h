@@ -6,8 +6,10 @@
  * one after the other in the order of the lines. The first line alone is enough to list a model, and block
  * hashes are read only when they are needed.
  *
- *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…,"folder":…,"model":"ns/m"}   time of
- * publishing others   {"path":…,"size":…,"mtime":…,"nsec":…,"source":…,"hash":…,"disk_mtime":…,"disk_nsec":…}
+ *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…,"folder":…,"model":"ns/m",
+ *             "origin":…}   time of publishing
+ *   others   {"path":…,"size":…,"mtime":…,"nsec":…,"source":…,"hash":…,"sha256":…,"git_blob":…,
+ *             "disk_mtime":…,"disk_nsec":…}
  *
  * `mtime` and `source` are the pusher's; `disk_mtime` is what the file system made of it, where that differs.
  * A file's hashes hold as long as it has that size and disk mtime. Threads: plain data; blocking calls. */
@@ -25,8 +27,9 @@ struct manifest_summary {
     uint64_t files, bytes;
     int64_t mtime;
     uint32_t nsec;
-    uint64_t folder;          /* 53 bits of the inode of the folder that it was made for */
-    char model[LIMIT_ID + 1]; /* as it was spelled, "" if unknown: some file systems fold case */
+    uint64_t folder;               /* 53 bits of the inode of the folder that it was made for */
+    char model[LIMIT_ID + 1];      /* as it was spelled, "" if unknown: some file systems fold case */
+    char origin[LIMIT_ORIGIN + 1]; /* where its files come from, "" if unknown */
 };
 
 #define MANIFEST_MOST_GENERATIONS 16

@@ -172,7 +172,9 @@ static bool pull_produce(struct session *session, void *request)
     if (p->state == PULL_LISTING) {
         if (session_send_files(session, &p->version.manifest.listing, &p->listed))
             return true;
-        struct message ready = {.type = MESSAGE_READY, .u.ready = {LIMIT_STREAMS}};
+        const char *origin = p->version.manifest.summary.origin;
+        struct message ready = {.type = MESSAGE_READY,
+                                .u.ready = {LIMIT_STREAMS, (char *)(origin[0] ? origin : NULL)}};
         p->state = PULL_SERVING;
         session_send(session, &ready);
         return true;

@@ -55,6 +55,7 @@ struct push {
     uint64_t planned_files, planned_bytes;
     uint64_t missing_files, missing_bytes; /* that the client has but cannot read */
     struct listing plan;
+    char *origin; /* or NULL */
 
     struct staging *staging;
     struct transfer *transfer;
@@ -82,6 +83,7 @@ static void release_after(struct session *session, void *request)
     server_want_sweep(session_server(session));
     transfer_destroy(&p->transfer);
     listing_release(&p->plan);
+    free(p->origin);
     free(p->id);
     free(p);
     session_finished(session);
@@ -256,6 +258,21 @@ static int check_plan(struct push *p)
     return 0;
 }
 
+/* What is known of stored files that stay and the plan does not say. Before the plan is shared. */
+static void learn_of_live(struct push *p)
+{
+    const struct listing *live = &p->version.manifest.listing;
+    const char *clash;
+    uint32_t *index = p->has_version ? listing_index(live, &clash) : NULL;
+    for (size_t i = 0; index && i < p->plan.count; i++) {
+        struct file_entry *entry = &p->plan.files[i];
+        int64_t found = entry->from == FROM_LIVE ? listing_find(live, index, entry->path) : -1;
+        if (found >= 0)
+            file_entry_learn(entry, &live->files[found]);
+    }
+    free(index);
+}
+
 /* Takes over the files that are the same as the stored ones. */
 static int link_live(struct push *p)
 {
@@ -309,6 +326,7 @@ static void prepare_run(void *request)
     struct manifest_summary summary = {.mtime = time(NULL)};
     if (check_plan(p) < 0 || check_size(p) < 0)
         return;
+    learn_of_live(p);
     summary.files = p->plan.count + p->missing_files;
     summary.bytes = listing_bytes(&p->plan) + p->missing_bytes;
     int folder = store_open_staging(p->store, p->id, &p->error);
@@ -338,7 +356,7 @@ static void prepare_after(struct session *session, void *request)
     } else if (p->error.code != ERROR_NONE) {
         fail(p, NULL);
     } else {
-        struct message ready = {.type = MESSAGE_READY, .u.ready = {LIMIT_STREAMS}};
+        struct message ready = {.type = MESSAGE_READY, .u.ready = {.streams = LIMIT_STREAMS}};
         p->transfer = transfer_create_push(p->staging, &p->plan, &owner);
         p->state = PUSH_MOVING;
         session_send(session, &ready);
@@ -365,6 +383,8 @@ static int build_manifest(struct push *p, struct manifest *manifest)
     struct stat tree;
     manifest->summary.folder = fstat(staging_tree(p->staging), &tree) == 0 ? tree.st_ino : 0;
     (void)snprintf(manifest->summary.model, sizeof manifest->summary.model, "%s", p->id);
+    (void)snprintf(manifest->summary.origin, sizeof manifest->summary.origin, "%s",
+                   p->origin ? p->origin : "");
     manifest->summary.mtime = now.tv_sec;
     manifest->summary.nsec = (uint32_t)now.tv_nsec;
     return 0;
@@ -416,7 +436,7 @@ static void on_idle(void *context)
 
 /* -- messages -- */
 
-static int take_plan(struct push *p, const struct message *message)
+static int take_plan(struct push *p, struct message *message)
 {
     if (p->has_plan || message->u.plan.files == 0 || message->u.plan.files > LIMIT_FILES)
         return -1;
@@ -426,6 +446,8 @@ static int take_plan(struct push *p, const struct message *message)
     p->missing_files = message->u.plan.missing_files;
     p->missing_bytes = message->u.plan.missing_bytes;
     p->add = message->u.plan.add;
+    p->origin = message->u.plan.origin;
+    message->u.plan.origin = NULL;
     return 0;
 }
 
@@ -449,7 +471,7 @@ static int take_go(struct push *p)
     return 0;
 }
 
-static int take_message(struct push *p, const struct message *message)
+static int take_message(struct push *p, struct message *message)
 {
     if (p->state == PUSH_PLANNING && message->type == MESSAGE_PLAN)
         return take_plan(p, message);

@@ -69,6 +69,7 @@ static int run_info(struct query *q)
                                   .nsec = summary->nsec,
                                   .state = (char *)(q->version.missing ? "incomplete" : "complete"),
                                   .present = summary->bytes,
+                                  .origin = (char *)(summary->origin[0] ? summary->origin : NULL),
                                   .warnings = q->version.warnings + q->version.missing};
     q->error.code = ERROR_NONE;
     add_model(q, &model);

@@ -55,6 +55,7 @@ static void join_file(struct joining *joining, const char *path, const struct st
     }
     struct file_entry entry = {
         .path = (char *)path, .size = (uint64_t)st->st_size, .mtime = mtime, .nsec = nsec};
+    joining->version->altered = true;
     manifest_add(m, &entry, mtime, nsec, NULL);
 }
 
@@ -142,6 +143,8 @@ static void set_summary(struct version *v, const struct manifest *claim)
 {
     struct manifest_summary *summary = &v->manifest.summary;
     (void)snprintf(summary->model, sizeof summary->model, "%s", claim->summary.model);
+    if (!v->altered && v->missing == 0)
+        (void)snprintf(summary->origin, sizeof summary->origin, "%s", claim->summary.origin);
     if (claim->summary.files > 0) {
         summary->mtime = claim->summary.mtime;
         summary->nsec = claim->summary.nsec;
@@ -258,6 +261,7 @@ static void merge(struct version *v, struct manifest *merged)
     struct stat folder;
     merged->summary.folder = fstat(v->folder, &folder) == 0 ? folder.st_ino : 0;
     (void)snprintf(merged->summary.model, sizeof merged->summary.model, "%s", v->id);
+    (void)snprintf(merged->summary.origin, sizeof merged->summary.origin, "%s", m->summary.origin);
     merged->summary.mtime = m->summary.mtime;
     merged->summary.nsec = m->summary.nsec;
 }

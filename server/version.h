@@ -22,6 +22,7 @@ struct version {
     struct manifest manifest;
     uint64_t warnings; /* entries that cannot be served */
     uint64_t missing;  /* files of the manifest that are not there */
+    bool altered;      /* files were added or changed by other means */
     char *first_missing;
 
     pthread_mutex_t lock; /* for what is learned */

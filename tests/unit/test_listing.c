@@ -150,9 +150,26 @@ static void the_sum_of_sizes_does_not_wrap(void **state)
     listing_release(&listing);
 }
 
+static void what_is_known_of_the_bytes_is_added_and_never_replaced(void **state)
+{
+    (void)state;
+    struct file_entry none = {0},
+                      both = {.has_sha256 = true, .has_git_blob = true, .sha256 = {1}, .git_blob = {2}};
+    struct file_entry other = {.has_sha256 = true, .sha256 = {3}};
+    file_entry_learn(&other, &both);
+    assert_int_equal(other.sha256[0], 3);
+    assert_true(other.has_git_blob);
+    assert_int_equal(other.git_blob[0], 2);
+    file_entry_learn(&other, &none);
+    assert_true(other.has_sha256 && other.has_git_blob);
+    file_entry_learn(&none, &both);
+    assert_int_equal(none.sha256[0], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_known_of_the_bytes_is_added_and_never_replaced),
         cmocka_unit_test(a_batch_beyond_the_limits_is_not_added),
         cmocka_unit_test(the_sum_of_sizes_does_not_wrap),
         cmocka_unit_test(every_path_is_found_under_its_number),

@@ -7,13 +7,19 @@ static const char odd_name[] = "sub/\xff\x01\n\"name\\";
 
 static void make_sample(struct manifest *m, uint8_t hashes[5 * HASH_SIZE])
 {
-    struct file_entry whole = {
-        .path = (char *)"a/whole.bin", .size = 2 * BLOCK_SIZE + 5, .mtime = -7, .nsec = 999999999};
+    struct file_entry whole = {.path = (char *)"a/whole.bin",
+                               .size = 2 * BLOCK_SIZE + 5,
+                               .mtime = -7,
+                               .nsec = 999999999,
+                               .has_sha256 = true,
+                               .has_git_blob = true};
     struct file_entry odd = {.path = (char *)odd_name, .size = (uint64_t)1 << 50, .mtime = 1700000000};
     struct file_entry empty = {.path = (char *)"empty", .source = 9, .from = FROM_LIVE};
     struct file_entry last = {.path = (char *)"z", .size = BLOCK_SIZE, .nsec = 1};
     memset(m, 0, sizeof *m);
     fill(hashes, 5 * HASH_SIZE, 4);
+    fill(whole.sha256, SHA256_SIZE, 5);
+    fill(whole.git_blob, GIT_BLOB_SIZE, 6);
     manifest_add(m, &whole, -7, 999999999, hashes);
     manifest_add(m, &odd, 1700000001, 0, NULL);
     manifest_add(m, &empty, 0, 0, hashes + 3 * HASH_SIZE);
@@ -22,6 +28,7 @@ static void make_sample(struct manifest *m, uint8_t hashes[5 * HASH_SIZE])
     m->summary.nsec = 5;
     m->summary.folder = 12345;
     (void)snprintf(m->summary.model, sizeof m->summary.model, "Ns/M");
+    memset(m->summary.origin, 'o', LIMIT_ORIGIN);
 }
 
 static void what_is_saved_comes_back(void **state)
@@ -42,6 +49,7 @@ static void what_is_saved_comes_back(void **state)
     assert_int_equal(got.summary.nsec, 5);
     assert_int_equal(got.summary.folder, 12345);
     assert_string_equal(got.summary.model, "Ns/M");
+    assert_string_equal(got.summary.origin, m.summary.origin);
     assert_int_equal(got.listing.count, 4);
     assert_int_equal(got.block_total, 5);
     for (size_t i = 0; i < 4; i++) {
@@ -54,6 +62,10 @@ static void what_is_saved_comes_back(void **state)
         assert_int_equal(b->has_hash, i != 1);
         assert_int_equal(b->from, FROM_NONE);
         assert_int_equal(b->source, i == 2 ? 9 : 0);
+        assert_int_equal(b->has_sha256, i == 0);
+        assert_int_equal(b->has_git_blob, i == 0);
+        assert_memory_equal(a->sha256, b->sha256, SHA256_SIZE);
+        assert_memory_equal(a->git_blob, b->git_blob, GIT_BLOB_SIZE);
         assert_int_equal(m.disk_mtime[i], got.disk_mtime[i]);
         assert_int_equal(m.disk_nsec[i], got.disk_nsec[i]);
         if (i != 1)
@@ -171,7 +183,14 @@ static void lines_are_held_against_their_limits(void **state)
         parse(HEAD(1, 5) "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"hash\":\"" HASH "\"}\n"), 0);
     assert_int_equal(
         parse(HEAD(1, 5) "{\"path_hex\":\"ff\",\"size\":5,\"mtime\":1,\"nsec\":0,\"new\":[1]}\n"), 0);
+    assert_int_equal(parse(HEAD_LINE("\"origin\":\"hf:o/m@1\"")), 0);
+    assert_int_equal(
+        parse(HEAD(1, 5) "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"sha256\":\"" HASH HASH
+                         "\",\"git_blob\":\"" HASH "01234567\"}\n"),
+        0);
     static const char *const wrong[] = {
+        HEAD(1, 5) "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"sha256\":\"" HASH "\"}\n",
+        HEAD(1, 5) "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"git_blob\":\"" HASH "\"}\n",
         "",
         "\n",
         "{",

@@ -4,7 +4,8 @@
 #include "proto/json.h"
 #include "proto/message.h"
 
-#define HASH "00112233445566778899aabbccddeeff"
+#define HASH     "00112233445566778899aabbccddeeff"
+#define GIT_BLOB HASH "01234567"
 
 /* One good text of each type, in the order of the enumeration, all optional fields given. */
 #define SECRET "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -30,7 +31,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_END] = "{\"type\":\"end\"}",
     [MESSAGE_MODEL] =
         "{\"type\":\"model\",\"name\":\"ns/m\",\"bytes\":5,\"files\":1,\"mtime\":-1,\"nsec\":999999999,"
-        "\"state\":\"complete\",\"present\":5,\"warnings\":0}",
+        "\"state\":\"complete\",\"present\":5,\"warnings\":0,\"origin\":\"hf:o/m@1\"}",
     [MESSAGE_PROGRESS] = "{\"type\":\"progress\",\"bytes\":1,\"total\":2}",
     [MESSAGE_CHECKED] = "{\"type\":\"checked\",\"path\":\"a/b\",\"ok\":false,\"bad\":[0,7]}",
     [MESSAGE_FACT] = "{\"type\":\"fact\",\"name\":\"cpus\",\"value\":\"4\"}",
@@ -41,15 +42,16 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
                         "\"model\":\"ns/m\",\"bytes\":1,\"rate\":2,\"streams\":3,\"age\":4}",
     [MESSAGE_FILES] =
         "{\"type\":\"files\",\"files\":[{\"path\":\"a\",\"size\":5,\"mtime\":-1,\"nsec\":0,\"hash\":\"" HASH
-        "\",\"source\":7,\"from\":\"send\"},{\"path_hex\":\"ff\",\"size\":0,\"mtime\":0,\"nsec\":1}]}",
+        "\",\"source\":7,\"sha256\":\"" SECRET "\",\"git_blob\":\"" GIT_BLOB
+        "\",\"from\":\"send\"},{\"path_hex\":\"ff\",\"size\":0,\"mtime\":0,\"nsec\":1}]}",
     [MESSAGE_LISTED] = "{\"type\":\"listed\"}",
     [MESSAGE_STAGED] =
         "{\"type\":\"staged\",\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"source\":7,\"first\":0,"
         "\"hashes\":\"" HASH HASH "\"}",
     [MESSAGE_PLAN] = "{\"type\":\"plan\",\"files\":1,\"bytes\":2,\"missing_files\":3,\"missing_bytes\":4,"
-                     "\"add\":true}",
+                     "\"add\":true,\"origin\":\"hf:o/m@1\"}",
     [MESSAGE_GO] = "{\"type\":\"go\"}",
-    [MESSAGE_READY] = "{\"type\":\"ready\",\"streams\":4}",
+    [MESSAGE_READY] = "{\"type\":\"ready\",\"streams\":4,\"origin\":\"hf:o/m@1\"}",
     [MESSAGE_COMMIT] = "{\"type\":\"commit\"}",
     [MESSAGE_PUBLISHED] = "{\"type\":\"published\",\"files\":1,\"bytes\":2,\"durable\":true}",
     [MESSAGE_HASHES] = "{\"type\":\"hashes\",\"file\":3}",
@@ -149,6 +151,10 @@ static void the_fields_arrive_in_their_members(void **state)
     assert_int_equal(m.u.files.files[0].source, 7);
     assert_true(m.u.files.files[0].has_hash);
     assert_int_equal(m.u.files.files[0].hash[15], 0xff);
+    assert_true(m.u.files.files[0].has_sha256 && m.u.files.files[0].has_git_blob);
+    assert_int_equal(m.u.files.files[0].sha256[31], 0xff);
+    assert_int_equal(m.u.files.files[0].git_blob[19], 0x67);
+    assert_false(m.u.files.files[1].has_sha256 || m.u.files.files[1].has_git_blob);
     assert_string_equal(m.u.files.files[1].path, "\xff");
     assert_false(m.u.files.files[1].has_hash);
     assert_int_equal(m.u.files.files[1].from, FROM_NONE);
@@ -228,7 +234,7 @@ static bool is_optional(int type, const char *name)
 {
     return (type == MESSAGE_ERROR && strcmp(name, "path") == 0) ||
            (type == MESSAGE_HOST && strcmp(name, "padding") == 0) ||
-           (type == MESSAGE_SESSION && strcmp(name, "model") == 0);
+           (type == MESSAGE_SESSION && strcmp(name, "model") == 0) || strcmp(name, "origin") == 0;
 }
 
 /* Whether any text will do. */
@@ -282,7 +288,7 @@ static void every_field_must_have_its_type(void **state)
                             (*sample == '[' && strcmp(name, "bad") == 0 &&
                              (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
                             (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
-                             (is_text(type, name) || strcmp(name, "path") == 0)) ||
+                             (is_text(type, name) || strcmp(name, "path") == 0 || strcmp(name, "origin") == 0)) ||
                             (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_text(type, name));
                 expect(text, good);
                 free(text);
@@ -342,8 +348,9 @@ static void numbers_are_held_against_their_limits(void **state)
 static void files_are_held_against_their_limits(void **state)
 {
     (void)state;
-    static const char good[] = "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"hash\":\"" HASH
-                               "\",\"source\":7,\"from\":\"live\"}";
+    static const char good[] =
+        "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"hash\":\"" HASH
+        "\",\"source\":7,\"from\":\"live\",\"sha256\":\"" SECRET "\",\"git_blob\":\"" GIT_BLOB "\"}";
     static const struct {
         size_t at;
         const char *by;
@@ -384,6 +391,14 @@ static void files_are_held_against_their_limits(void **state)
         {6, "\"from\":5", false},
         {6, "\"from\":\"staged\"", true},
         {6, "\"unknown\":[1,{}]", true},
+        {7, NULL, true},
+        {7, "\"sha256\":null", false},
+        {7, "\"sha256\":\"" HASH "\"", false},
+        {7, "\"sha256\":\"" SECRET "00\"", false},
+        {8, NULL, true},
+        {8, "\"git_blob\":\"" HASH "\"", false},
+        {8, "\"git_blob\":\"" SECRET "\"", false},
+        {8, "\"git_blob\":7", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char text[2048], *file = replace(good, cases[i].at, cases[i].by);

@@ -110,9 +110,26 @@ static void paths_have_limits_in_all_and_for_each_part(void **state)
     }
 }
 
+static void origins_are_visible_ascii(void **state)
+{
+    (void)state;
+    char text[300];
+    assert_true(name_is_origin("hf:o/m@0123456789abcdef0123456789abcdef01234567"));
+    for (int c = 1; c < 256; c++) {
+        (void)snprintf(text, sizeof text, "a%cz", c);
+        assert_int_equal(name_is_origin(text), c > ' ' && c < 127 && c != '"' && c != '\\');
+    }
+    for (size_t length = 0; length < sizeof text; length += length < 2 ? 1 : 63) {
+        memset(text, 'a', length);
+        text[length] = '\0';
+        assert_int_equal(name_is_origin(text), length >= 1 && length <= 255);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(origins_are_visible_ascii),
         cmocka_unit_test(ids_by_the_rules_of_the_hub_are_accepted),
         cmocka_unit_test(other_ids_are_refused),
         cmocka_unit_test(every_character_is_allowed_or_not),
