@@ -7,6 +7,7 @@
 
 #include "client/bench_layers.h"
 #include "client/chart.h"
+#include "client/hub.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -403,6 +404,26 @@ static const char *blank(const struct command_row *row)
     return row->synopsis[0] ? " " : "";
 }
 
+/* Whether the one argument says it all: a source that brings its own model id. */
+static bool is_whole_alone(const struct options *options)
+{
+    const struct optparse_list *arguments = &options->arguments;
+    return arguments->count == 1 && options->command == COMMAND_PUSH && hub_is_name(arguments->items[0]);
+}
+
+/* A model that comes from the Hub is called as it is there, unless it is given another name. */
+static int name_after_source(struct options *options, struct error *err)
+{
+    struct hub_name name;
+    if (hub_parse(&name, options->arguments.items[0], err) < 0)
+        return -1;
+    if (!name_is_model_id(name.repo))
+        return error_set(err, ERROR_USAGE, "'%s' has no namespace: write " HELP_MODEL " behind it",
+                         name.repo);
+    optparse_list_add(&options->arguments, name.repo);
+    return 0;
+}
+
 static int check_count(const struct command_row *row, const struct optparse_list *arguments,
                        struct error *err)
 {
@@ -469,7 +490,8 @@ static int take_command(struct options *options, const struct optparse *parser, 
         return -1;
     for (size_t i = used; i < words->count; i++)
         optparse_list_add(&options->arguments, words->items[i]);
-    if (optparse_check_command(parser, options->command, err) < 0)
+    if (optparse_check_command(parser, options->command, err) < 0 ||
+        (is_whole_alone(options) && name_after_source(options, err) < 0))
         return -1;
     return check_arguments(options, err);
 }

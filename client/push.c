@@ -2,6 +2,8 @@
 #include "client/attempts.h"
 #include "client/commands.h"
 #include "client/control.h"
+#include "client/hub.h"
+#include "client/hub_snapshot.h"
 #include "client/interrupt.h"
 #include "client/model_check.h"
 #include "client/output.h"
@@ -22,6 +24,7 @@ struct push {
     const char *model;
     struct report report;
     struct scan scan;
+    struct hub_snapshot snapshot; /* where the source is one */
     struct progress progress;
     bool counted; /* what was there at the first attempt is in the report */
 
@@ -151,7 +154,8 @@ static int send_plan(struct push *p, struct error *err)
     const struct listing *plan = &p->scan.listing;
     struct message head = {.type = MESSAGE_PLAN,
                            .u.plan = {plan->count, listing_bytes(plan), p->report.files.failed,
-                                      p->report.unreadable_bytes, p->options->add}};
+                                      p->report.unreadable_bytes, p->options->add,
+                                      p->snapshot.path ? p->snapshot.origin : NULL}};
     struct message ready;
     if (control_send(&p->control, &head, err) < 0)
         return -1;
@@ -280,13 +284,26 @@ static int push_once(void *context, struct attempt *attempt, struct error *err)
     return result;
 }
 
+static int open_source(struct push *p, struct error *err)
+{
+    const char *source = p->options->arguments.items[0];
+    bool is_hub = hub_is_name(source);
+    if (is_hub && hub_snapshot_find(&p->snapshot, source, err) < 0)
+        return -1;
+    if (scan_open(&p->scan, is_hub ? p->snapshot.path : source, p->options, &p->report, err) < 0)
+        return -1;
+    if (is_hub)
+        hub_snapshot_judge(&p->snapshot, &p->scan.listing, &p->report);
+    return 0;
+}
+
 int push_run(const struct options *options, struct report *report, struct error *err)
 {
     struct push p = {.options = options, .model = options->arguments.items[1]};
     p.report.command = "push";
     p.report.model = p.model;
     p.report.dry_run = options->dry_run;
-    int result = scan_open(&p.scan, options->arguments.items[0], options, &p.report, err);
+    int result = open_source(&p, err);
     if (result == 0) {
         progress_begin(&p.progress, options, "push");
         if (p.scan.listing.count == 0)
@@ -303,6 +320,7 @@ int push_run(const struct options *options, struct report *report, struct error 
         progress_end(&p.progress, &last);
         scan_release(&p.scan);
     }
+    hub_snapshot_release(&p.snapshot);
     *report = p.report;
     return result;
 }

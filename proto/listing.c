@@ -43,6 +43,22 @@ bool listing_add_batch(struct listing *listing, const struct listing *batch)
     return true;
 }
 
+void listing_filter(struct listing *listing, bool (*keep)(void *context, struct file_entry *entry),
+                    void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct file_entry *entry = &listing->files[i];
+        if (keep(context, entry)) {
+            listing->files[kept++] = *entry;
+            continue;
+        }
+        listing->path_bytes -= strlen(entry->path);
+        free(entry->path);
+    }
+    listing->count = kept;
+}
+
 void listing_release(struct listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++)

@@ -45,6 +45,11 @@ void file_entry_learn(struct file_entry *entry, const struct file_entry *known);
 /* Appends a batch, or nothing and returns false if that would be more than LIMIT_FILES or LIMIT_PATHS. */
 bool listing_add_batch(struct listing *listing, const struct listing *batch);
 
+/* Takes out the files for which `keep`, called once for each in order, is false. It may change what is known
+ * of a file, not its path. */
+void listing_filter(struct listing *listing, bool (*keep)(void *context, struct file_entry *entry),
+                    void *context);
+
 void listing_release(struct listing *listing);
 
 /* Of all files; UINT64_MAX if that is more. */

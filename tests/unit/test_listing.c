@@ -166,9 +166,34 @@ static void what_is_known_of_the_bytes_is_added_and_never_replaced(void **state)
     assert_int_equal(none.sha256[0], 1);
 }
 
+static bool is_odd(void *context, struct file_entry *entry)
+{
+    assert_int_equal(entry->size, (*(uint64_t *)context)++); /* each once, in order */
+    return entry->size % 2 == 1;
+}
+
+static void a_filter_keeps_order_and_counts_the_paths(void **state)
+{
+    (void)state;
+    struct listing listing = {0};
+    uint64_t seen = 0;
+    listing_filter(&listing, is_odd, &seen);
+    for (uint64_t i = 0; i < 5; i++)
+        listing_add(&listing, &(struct file_entry){.path = (char *)"abc" + i % 3, .size = i});
+    listing_filter(&listing, is_odd, &seen);
+    assert_int_equal(seen, 5);
+    assert_int_equal(listing.count, 2);
+    assert_int_equal(listing.files[0].size, 1);
+    assert_int_equal(listing.files[1].size, 3);
+    assert_string_equal(listing.files[1].path, "abc");
+    assert_int_equal(listing.path_bytes, 2 + 3);
+    listing_release(&listing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filter_keeps_order_and_counts_the_paths),
         cmocka_unit_test(what_is_known_of_the_bytes_is_added_and_never_replaced),
         cmocka_unit_test(a_batch_beyond_the_limits_is_not_added),
         cmocka_unit_test(the_sum_of_sizes_does_not_wrap),

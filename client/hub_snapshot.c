@@ -1,0 +1,199 @@
+/* The cache is the user's own, but not each link in it need be what the Hub's library made: where a link
+ * leads is looked at by its real path, and what lies outside of the repo is not pushed. */
+#include "client/hub_snapshot.h"
+
+#include "client/hub.h"
+#include "common/fdio.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Fewer digits are more often a mistake than a commit; Git's least, too. */
+#define COMMIT_DIGITS_MIN 4
+
+static char *below(const char *folder, const char *path)
+{
+    char *joined;
+    if (asprintf(&joined, "%s/%s", folder, path) < 0)
+        abort();
+    return joined;
+}
+
+/* -- which snapshot -- */
+
+/* The commit that the file `path` of the repo's folder names; false if it is not there or names none. */
+static bool read_ref(const char *repo_folder, const char *path, char commit[HUB_COMMIT_DIGITS + 1])
+{
+    char text[HUB_COMMIT_DIGITS + 2] = "";
+    char *name = below(repo_folder, path);
+    int fd = fdio_openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof text - 1);
+    fdio_drop(&fd);
+    free(name);
+    if (n < 0)
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    memcpy(commit, text, HUB_COMMIT_DIGITS + 1);
+    return hub_is_commit(text);
+}
+
+/* refs/<revision>; "refs/pr/1" lies at refs/refs/pr/1, and is also looked for where its name says. */
+static bool find_ref(const char *repo_folder, const char *revision, char commit[HUB_COMMIT_DIGITS + 1])
+{
+    char *path = below("refs", revision);
+    bool found = read_ref(repo_folder, path, commit) ||
+                 (strncmp(revision, "refs/", 5) == 0 && read_ref(repo_folder, revision, commit));
+    free(path);
+    return found;
+}
+
+/* The one snapshot whose name begins with `start`. 0 if there is none, 2 if there are more. */
+static int find_start(const char *repo_folder, const char *start, char commit[HUB_COMMIT_DIGITS + 1])
+{
+    char *path = below(repo_folder, "snapshots");
+    DIR *folder = opendir(path);
+    int found = 0;
+    for (struct dirent *entry; folder && found < 2 && (entry = readdir(folder)) != NULL;)
+        if (hub_is_commit(entry->d_name) && strncmp(entry->d_name, start, strlen(start)) == 0) {
+            memcpy(commit, entry->d_name, HUB_COMMIT_DIGITS + 1);
+            found++;
+        }
+    if (folder)
+        (void)closedir(folder);
+    free(path);
+    return found;
+}
+
+static int find_commit(const char *repo_folder, const struct hub_name *name,
+                       char commit[HUB_COMMIT_DIGITS + 1], struct error *err)
+{
+    size_t digits = strlen(name->revision);
+    if (find_ref(repo_folder, name->revision, commit))
+        return 0;
+    bool could_be = digits >= COMMIT_DIGITS_MIN && digits == strspn(name->revision, "0123456789abcdef");
+    int found = could_be ? find_start(repo_folder, name->revision, commit) : 0;
+    if (found == 1)
+        return 0;
+    if (found > 1)
+        return error_set(err, ERROR_USAGE,
+                         "more than one snapshot of '%s' begins with '%s': write more digits", name->repo,
+                         name->revision);
+    return error_set(err, ERROR_USAGE, "there is no revision '%s' of '%s' in '%s'", name->revision,
+                     name->repo, repo_folder);
+}
+
+/* The real path of the repo's folder. */
+static char *find_repo(const struct hub_name *name, struct error *err)
+{
+    char *cache = hub_cache_folder(NULL, err);
+    if (!cache)
+        return NULL;
+    char *folder = hub_repo_folder(cache, name->repo), *real = realpath(folder, NULL);
+    if (!real)
+        error_set_sys(err, ERROR_USAGE, errno, "'%s' is not in the Hugging Face cache: cannot open '%s'",
+                      name->repo, folder);
+    free(folder);
+    free(cache);
+    return real;
+}
+
+int hub_snapshot_find(struct hub_snapshot *s, const char *source, struct error *err)
+{
+    struct hub_name name;
+    char commit[HUB_COMMIT_DIGITS + 1];
+    struct stat st;
+    memset(s, 0, sizeof *s);
+    if (hub_parse(&name, source, err) < 0 || !(s->repo_folder = find_repo(&name, err)))
+        return -1;
+    if (find_commit(s->repo_folder, &name, commit, err) < 0) {
+        hub_snapshot_release(s);
+        return -1;
+    }
+    char *snapshots = below(s->repo_folder, "snapshots");
+    s->path = below(snapshots, commit);
+    free(snapshots);
+    hub_origin(s->origin, name.repo, commit);
+    if (stat(s->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    error_set(err, ERROR_USAGE, "'%s' is commit %s, whose snapshot is not there: '%s'", source, commit,
+              s->path);
+    hub_snapshot_release(s);
+    return -1;
+}
+
+void hub_snapshot_release(struct hub_snapshot *s)
+{
+    free(s->repo_folder);
+    free(s->path);
+    memset(s, 0, sizeof *s);
+}
+
+/* -- its files -- */
+
+struct judging {
+    const struct hub_snapshot *snapshot;
+    struct report *report;
+};
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Exactly `size` bytes in lower-case hexadecimal digits. */
+static bool decode_name(const char *name, uint8_t *out, size_t size)
+{
+    if (strlen(name) != 2 * size)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        int high = digit(name[2 * i]), low = digit(name[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+/* What lies in the repo's folder, or NULL. */
+static const char *inside(const char *repo_folder, const char *real)
+{
+    size_t length = strlen(repo_folder);
+    return strncmp(real, repo_folder, length) == 0 && real[length] == '/' ? real + length + 1 : NULL;
+}
+
+static void fail(struct judging *j, const struct file_entry *entry, const char *real)
+{
+    struct error error;
+    error_set(&error, ERROR_FILE, "the link '%s' leads out of '%s': to '%s'", entry->path,
+              j->snapshot->repo_folder, real);
+    report_fail(j->report, entry->path, &error);
+    j->report->files.failed++;
+    j->report->unreadable_bytes += entry->size;
+}
+
+static bool judge(void *context, struct file_entry *entry)
+{
+    struct judging *j = context;
+    char *path = below(j->snapshot->path, entry->path), *real = realpath(path, NULL);
+    const char *place = real ? inside(j->snapshot->repo_folder, real) : NULL;
+    if (place && strncmp(place, "blobs/", 6) == 0) {
+        entry->has_sha256 = decode_name(place + 6, entry->sha256, SHA256_SIZE);
+        entry->has_git_blob = decode_name(place + 6, entry->git_blob, GIT_BLOB_SIZE);
+    }
+    if (!place)
+        fail(j, entry, real ? real : "nothing");
+    free(real);
+    free(path);
+    return place != NULL;
+}
+
+void hub_snapshot_judge(const struct hub_snapshot *snapshot, struct listing *listing, struct report *report)
+{
+    struct judging judging = {snapshot, report};
+    listing_filter(listing, judge, &judging);
+}

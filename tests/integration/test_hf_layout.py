@@ -1,0 +1,168 @@
+"""The Hugging Face cache as source and destination (docs/layouts.md)."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+import models
+from harness import listed, pull, push
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+OTHER = "01230000000000000000000000000000000000ff"
+REPO = "models--org--tiny"
+
+
+def git_blob(data):
+    """The id that Git has for a file's bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def add_file(repo, commit, path, data, lfs):
+    """A blob under the name that the Hub's library gives it, and its link."""
+    blob = repo / "blobs" / (hashlib.sha256(data).hexdigest() if lfs else git_blob(data))
+    blob.parent.mkdir(parents=True, exist_ok=True)
+    blob.write_bytes(data)
+    link = repo / "snapshots" / commit / path
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(os.path.relpath(blob, link.parent))
+
+
+def make_cache(hub, weights=3 << 20, commit=COMMIT, refs=("main",)):
+    """What the Hub's library leaves of one revision: weights, small files, a nested folder, two equal files."""
+    repo = Path(hub) / REPO
+    data = models.rnd(Path(hub).parent / "weights.tmp", weights, seed=len(commit) + ord(commit[-1])).read_bytes()
+    add_file(repo, commit, "model.safetensors", data, True)
+    add_file(repo, commit, "config.json", b'{"commit": "%s"}' % commit.encode(), False)
+    add_file(repo, commit, "onnx/deep/part.bin", data[:5000], True)
+    add_file(repo, commit, "empty.txt", b"", False)
+    add_file(repo, commit, "copy of empty.txt", b"", False)
+    for ref in refs:
+        place = repo / "refs" / ref
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(commit)
+    return repo
+
+
+def snapshot_of(repo):
+    """{path: (target of the link, bytes)} of all that is in a repo's folder; blobs and refs have no target."""
+    found = {}
+    for name, full in models.files(repo).items():
+        link = os.readlink(full) if os.path.islink(full) else None
+        found[name] = (link, Path(os.fsdecode(full)).read_bytes())
+    return found
+
+
+@pytest.fixture
+def hub(work):
+    """An empty cache folder."""
+    folder = work / "hub"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def from_hub(client, hub):
+    """The environment in which the client finds the cache."""
+    client.env = {"HF_HUB_CACHE": hub}
+    return client
+
+
+def info(client, name="org/tiny"):
+    """info as JSON, with its files by path."""
+    data = client.json("info", name)
+    return data, {f["path"]: f for f in data["files"]}
+
+
+@pytest.mark.sanitize
+def test_push_of_a_snapshot_keeps_what_the_cache_knows(server, from_hub, hub):
+    repo = make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    models.assert_same(repo / "snapshots" / COMMIT, server.model("org/tiny"))
+    data, files = info(from_hub)
+    assert data["origin"] == f"hf:org/tiny@{COMMIT}"
+    for path in ("model.safetensors", "onnx/deep/part.bin"):
+        assert files[path]["sha256"] == models.file_hash(server.model("org/tiny") / path)
+    assert "sha256" not in files["config.json"]
+    text = from_hub.ok("info", "org/tiny").out
+    assert f"hf:org/tiny@{COMMIT}" in text
+
+
+def test_the_model_is_called_as_on_the_hub_unless_it_is_named(server, from_hub, hub):
+    make_cache(hub)
+    assert from_hub.json("push", "hf:org/tiny")["model"] == "org/tiny"
+    push(from_hub, "hf:org/tiny", "mine/other")
+    assert info(from_hub, "mine/other")[0]["origin"] == f"hf:org/tiny@{COMMIT}"
+    for wrong in ("hf:", "hf:org/tiny@", "hf:../x", "hf:org/tiny@../../x", "hf:a/b/c"):
+        from_hub.fails(2, "push", wrong, "ns/m")
+    assert "NS/MODEL" in from_hub.fails(2, "push", "hf:tiny").err
+    from_hub.fails(2, "push", hub)
+
+
+def test_the_cache_is_looked_for_as_the_hubs_library_does(server, client, work):
+    """HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub, in this order."""
+    places = {"HF_HUB_CACHE": work / "a", "HF_HOME": work / "b", "XDG_CACHE_HOME": work / "c", None: None}
+    below = {"HF_HUB_CACHE": "", "HF_HOME": "hub", "XDG_CACHE_HOME": "huggingface/hub"}
+    env = {}
+    for number, name in reversed(list(enumerate(places))):
+        commit = f"{number}" * 40
+        folder = places[name] / below[name] if name else work / "home" / ".cache" / "huggingface" / "hub"
+        folder.mkdir(parents=True)
+        make_cache(folder, 1000, commit)
+        if name:
+            env[name] = places[name]
+        push(client, "hf:org/tiny", "org/tiny", env=env)
+        assert info(client)[0]["origin"].endswith(commit)
+
+
+def test_revisions(server, from_hub, hub):
+    make_cache(hub, 1000, COMMIT, ("main", "v1.0"))
+    make_cache(hub, 1000, OTHER, ("refs/pr/1",))
+    for revision, commit in ((None, COMMIT), ("main", COMMIT), ("v1.0", COMMIT), ("refs/pr/1", OTHER), (OTHER, OTHER),
+                             ("012345", COMMIT), ("01230", OTHER)):
+        push(from_hub, "hf:org/tiny" + (f"@{revision}" if revision else ""), "org/tiny")
+        assert info(from_hub)[0]["origin"].endswith("@" + commit), revision
+        models.assert_same(hub / REPO / "snapshots" / commit, server.model("org/tiny"))
+    assert "more digits" in from_hub.fails(2, "push", "hf:org/tiny@0123").err
+    for missing in ("v2.0", "012", "ffff"):
+        assert f"'{missing}'" in from_hub.fails(2, "push", f"hf:org/tiny@{missing}").err
+    (hub / REPO / "refs" / "gone").write_text("f" * 40)
+    assert "f" * 40 in from_hub.fails(2, "push", "hf:org/tiny@gone").err
+    assert str(hub) in from_hub.fails(2, "push", "hf:org/absent").err
+
+
+@pytest.mark.sanitize
+def test_links_that_lead_out_are_named_failures(server, from_hub, hub, work):
+    repo = make_cache(hub)
+    secret = models.rnd(work / "secret", 1000)
+    snapshot = repo / "snapshots" / COMMIT
+    (snapshot / "absolute").symlink_to(secret)
+    (snapshot / "relative").symlink_to("../../../../secret")
+    (repo / "blobs" / "hop").symlink_to(secret)
+    (snapshot / "through").symlink_to("../../blobs/hop")
+    result = from_hub.fails(7, "--json", "push", "hf:org/tiny")
+    failed = {f["path"]: f["error"] for f in result.data["failed"]}
+    assert sorted(failed) == ["absolute", "relative", "through"]
+    assert all(str(secret) in error for error in failed.values())
+    assert listed(from_hub, "org/tiny")["state"] == "incomplete"
+    staged = b"".join(p.read_bytes() for p in server.staged() if p.stat().st_size == 1000)
+    assert secret.read_bytes() not in staged
+    push(from_hub, "hf:org/tiny", "org/tiny", "--exclude", "absolute", "--exclude", "relative", "--exclude", "through")
+
+
+def test_origin_and_hashes_hold_as_long_as_the_files_do(server, from_hub, hub, work):
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    snapshot = hub / REPO / "snapshots" / COMMIT
+    # The same bytes, pushed as a folder: the hashes stay, where they come from is not said again.
+    push(from_hub, snapshot, "org/tiny")
+    data, files = info(from_hub)
+    assert "origin" not in data and "sha256" in files["model.safetensors"]
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    assert "origin" in info(from_hub)[0]
+    # Changed by other means: the file's is unknown, and it is not that commit any more.
+    models.rnd(server.model("org/tiny") / "model.safetensors", 3 << 20, seed=99)
+    data, files = info(from_hub)
+    assert "origin" not in data
+    assert "sha256" not in files["model.safetensors"] and "sha256" in files["onnx/deep/part.bin"]
