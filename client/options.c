@@ -33,6 +33,9 @@ enum option_id {
     OPTION_DRY_RUN,
     OPTION_ADD,
     OPTION_ALLOW_INCOMPLETE,
+    OPTION_SHA256,
+    OPTION_LAYOUT,
+    OPTION_CACHE_DIR,
     OPTION_YES,
     OPTION_TIMEOUT,
     OPTION_RETRIES,
@@ -79,6 +82,12 @@ static const char *const progress_names[] = {
     [PROGRESS_JSON] = "json", [PROGRESS_NONE] = "none", NULL,
 };
 
+static const char *const layout_names[] = {
+    [LAYOUT_FOLDER] = "folder",
+    [LAYOUT_HF_CACHE] = "hf-cache",
+    NULL,
+};
+
 static const struct optparse_option table[] = {
     {OPTION_SERVER, 's', "server", "HOST[:PORT]", "the daemon to talk to (127.0.0.1:7420)",
      .commands = REMOTE, .in_environment = true, .in_file = true},
@@ -103,6 +112,13 @@ static const struct optparse_option table[] = {
     {OPTION_ADD, 0, "add", NULL, "keep the stored files that the source lacks", .commands = PUSH},
     {OPTION_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL,
      "also a model that lacks a shard or has a broken file", .commands = PUSH | PULL},
+    {OPTION_SHA256, 0, "sha256", NULL, "record the SHA-256 of each file; reads them once more",
+     .commands = PUSH},
+    {OPTION_LAYOUT, 0, "layout", "LAYOUT",
+     "folder, or hf-cache: blobs and links for the Hub's library (folder)", .commands = PULL,
+     .choices = layout_names},
+    {OPTION_CACHE_DIR, 0, "cache-dir", "DIR",
+     "the cache of --layout hf-cache ($HF_HUB_CACHE, $HF_HOME/hub, ...)", .commands = PULL},
     {OPTION_YES, 'y', "yes", NULL, "remove without asking", .commands = RM},
     {OPTION_TIMEOUT, 0, "timeout", "SECONDS", "silence after which a link is given up, 1 to 3600 (60)",
      .commands = REMOTE, .min = 1, .max = 3600},
@@ -218,6 +234,23 @@ static void set_text(char **text, const char *value)
         abort();
 }
 
+static int set_layout(struct options *options, const char *value, struct error *err)
+{
+    unsigned index;
+    if (optparse_choice(layout_names, value, &index, err) < 0)
+        return -1;
+    options->layout = (enum layout)index;
+    return 0;
+}
+
+static int set_cache_dir(struct options *options, const char *value, struct error *err)
+{
+    if (value[0] == '\0')
+        return error_set(err, ERROR_USAGE, "'' is no folder: write a name");
+    set_text(&options->cache_dir, value);
+    return 0;
+}
+
 static int set_read_mode(struct options *options, const char *value, struct error *err)
 {
     unsigned index;
@@ -307,6 +340,12 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_flag(value, &o->add, err);
     case OPTION_ALLOW_INCOMPLETE:
         return optparse_flag(value, &o->allow_incomplete, err);
+    case OPTION_SHA256:
+        return optparse_flag(value, &o->sha256, err);
+    case OPTION_LAYOUT:
+        return set_layout(o, value, err);
+    case OPTION_CACHE_DIR:
+        return set_cache_dir(o, value, err);
     case OPTION_YES:
         return optparse_flag(value, &o->yes, err);
     case OPTION_TIMEOUT:
@@ -424,6 +463,52 @@ static int name_after_source(struct options *options, struct error *err)
     return 0;
 }
 
+/* NS/MODEL/path/of/file names one file of a model. */
+static void split_file(struct options *options)
+{
+    char *model = options->arguments.items[0];
+    char *slash = strchr(model, '/'), *second = slash ? strchr(slash + 1, '/') : NULL;
+    if (!second || !name_is_path(second + 1))
+        return;
+    *second = '\0';
+    if (name_is_model_id(model))
+        set_text(&options->file, second + 1);
+    else
+        *second = '/';
+}
+
+/* What the arguments say beyond their number and order. */
+static int complete_arguments(struct options *options, struct error *err)
+{
+    if (is_whole_alone(options))
+        return name_after_source(options, err);
+    if (options->command == COMMAND_PULL && options->arguments.count > 0)
+        split_file(options);
+    return 0;
+}
+
+/* What goes together in a pull. */
+static int check_pull(const struct options *options, struct error *err)
+{
+    bool in_cache = options->layout == LAYOUT_HF_CACHE;
+    if (options->cache_dir && !in_cache)
+        return error_set(err, ERROR_USAGE, "option '--cache-dir' goes with '--layout hf-cache' only");
+    if (in_cache && options->file)
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' is one file; for '--layout hf-cache' name the model, and the file with '--include'",
+            options->file);
+    if (in_cache && options->arguments.count > 1)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is one argument too many: with '--layout hf-cache' the folder is given by "
+                         "'--cache-dir' or the environment",
+                         options->arguments.items[1]);
+    if (options->file && (options->include.count > 0 || options->exclude.count > 0))
+        return error_set(err, ERROR_USAGE, "'%s' is one file: leave '--include' and '--exclude' out",
+                         options->file);
+    return 0;
+}
+
 static int check_count(const struct command_row *row, const struct optparse_list *arguments,
                        struct error *err)
 {
@@ -463,13 +548,15 @@ static int check_arguments(const struct options *options, struct error *err)
 {
     const struct command_row *row = &commands[options->command];
     const struct optparse_list *arguments = &options->arguments;
-    if (check_count(row, arguments, err) < 0)
+    if (options->command == COMMAND_PULL && check_pull(options, err) < 0)
+        return -1;
+    if ((options->layout == LAYOUT_FOLDER || arguments->count == 0) && check_count(row, arguments, err) < 0)
         return -1;
     for (size_t i = 0; i < arguments->count; i++)
         if (arguments->items[i][0] == '\0')
             return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s", row->name,
                              row->synopsis);
-    if ((1u << options->command & TRANSFER) && check_order(options, err) < 0)
+    if ((1u << options->command & TRANSFER) && arguments->count == 2 && check_order(options, err) < 0)
         return -1;
     for (size_t i = row->first_model; i < arguments->count && i - row->first_model < row->model_count; i++)
         if (!name_is_model_id(arguments->items[i]))
@@ -490,8 +577,7 @@ static int take_command(struct options *options, const struct optparse *parser, 
         return -1;
     for (size_t i = used; i < words->count; i++)
         optparse_list_add(&options->arguments, words->items[i]);
-    if (optparse_check_command(parser, options->command, err) < 0 ||
-        (is_whole_alone(options) && name_after_source(options, err) < 0))
+    if (optparse_check_command(parser, options->command, err) < 0 || complete_arguments(options, err) < 0)
         return -1;
     return check_arguments(options, err);
 }
@@ -582,7 +668,8 @@ void options_release(struct options *options)
     optparse_list_release(&options->include);
     optparse_list_release(&options->exclude);
     optparse_list_release(&options->arguments);
-    char **texts[] = {&options->token_file, &options->label, &options->out, &options->chart};
+    char **texts[] = {&options->token_file, &options->label,     &options->out,
+                      &options->chart,      &options->cache_dir, &options->file};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         free(*texts[i]);
         *texts[i] = NULL;

@@ -28,7 +28,7 @@
 enum command {
     COMMAND_NONE,         /* only with `help` or `version` */
     COMMAND_PUSH,         /* arguments: source, model */
-    COMMAND_PULL,         /* model, destination */
+    COMMAND_PULL,         /* model, and with LAYOUT_FOLDER the destination */
     COMMAND_LS,           /* none, or a glob */
     COMMAND_INFO,         /* model */
     COMMAND_RM,           /* one or more models */
@@ -39,6 +39,12 @@ enum command {
     COMMAND_BENCH_READ,   /* one or more files or folders */
     COMMAND_BENCH_REPORT, /* one or more files of JSON lines */
     COMMAND_COUNT
+};
+
+/* What a pull makes of a model. */
+enum layout {
+    LAYOUT_FOLDER,   /* a folder with its files */
+    LAYOUT_HF_CACHE, /* blobs, a snapshot and a ref in the Hugging Face cache */
 };
 
 enum progress_mode {
@@ -66,6 +72,10 @@ struct options {
     bool dry_run;
     bool add;
     bool allow_incomplete;
+    bool sha256;
+    enum layout layout;
+    char *cache_dir; /* or NULL */
+    char *file;      /* of the model, the only one to pull; or NULL */
     bool yes;
     unsigned timeout_s; /* 1 to 3600 */
     unsigned retries;   /* 0 to 1000 */

@@ -3,12 +3,14 @@
 #include "client/commands.h"
 #include "client/control.h"
 #include "client/destination.h"
+#include "client/hub_place.h"
 #include "client/model_check.h"
 #include "client/plan.h"
 #include "client/prediction.h"
 #include "client/remote.h"
 #include "client/report.h"
 #include "client/select.h"
+#include "client/single_file.h"
 #include "client/transfer.h"
 
 #include "common/clock.h"
@@ -24,6 +26,8 @@
 struct pull {
     const struct options *options;
     const char *model, *dst;
+    struct hub_place hub;   /* with --layout hf-cache: dst is its folder */
+    struct single_file one; /* where only one file is wanted */
     struct report report;
     struct progress progress;
     bool counted;
@@ -34,6 +38,7 @@ struct pull {
     struct control control;
     struct listing remote; /* all files of the version */
     struct listing stored; /* all files of the version that was pulled, for a last look */
+    char *origin;          /* of the version, or NULL */
     struct listing plan;   /* those to fetch */
     uint32_t *numbers;     /* of the plan's files in `remote` */
     uint64_t skipped_bytes, skipped_files, selected_files, selected_bytes;
@@ -45,6 +50,17 @@ struct pull {
 
 /* -- deciding -- */
 
+static bool is_wanted(const struct pull *p, const char *path)
+{
+    return p->options->file ? strcmp(path, p->options->file) == 0 : select_is_in(p->options, path);
+}
+
+static bool is_there(const struct pull *p, int folder, const struct file_entry *entry)
+{
+    return p->hub.folder ? hub_place_has(folder, entry, p->options->checksum)
+                         : plan_has_local(folder, entry, p->options->checksum);
+}
+
 /* Every file that is wanted and not there goes into the plan. May hash; in a thread. */
 static void decide(void *context)
 {
@@ -54,18 +70,20 @@ static void decide(void *context)
     if (!p->numbers)
         abort();
     for (uint32_t i = 0; i < p->remote.count; i++) {
-        struct file_entry *entry = &p->remote.files[i];
-        if (!select_is_in(p->options, entry->path))
+        struct file_entry entry = p->remote.files[i];
+        if (!is_wanted(p, entry.path))
             continue;
+        if (p->options->file)
+            entry.path = p->one.name;
         p->selected_files++;
-        p->selected_bytes += entry->size;
-        if (plan_has_local(folder, entry, p->options->checksum)) {
+        p->selected_bytes += entry.size;
+        if (is_there(p, folder, &entry)) {
             p->skipped_files++;
-            p->skipped_bytes += entry->size;
+            p->skipped_bytes += entry.size;
             continue;
         }
         p->numbers[p->plan.count] = i;
-        listing_add(&p->plan, entry)->from = FROM_SEND;
+        listing_add(&p->plan, &entry)->from = FROM_SEND;
     }
     fdio_drop(&folder);
 }
@@ -138,7 +156,7 @@ static int stage(struct pull *p, struct error *err)
 {
     struct staging_options options = {.io = p->options->io, .keep_cached = true};
     if (!p->is_open) {
-        if (destination_open(&p->destination, p->dst, p->model, err) < 0)
+        if (destination_open(&p->destination, p->dst, p->options->file ? p->one.staging : p->model, err) < 0)
             return -1;
         p->is_open = true;
     }
@@ -238,14 +256,37 @@ static int check_file_hashes(struct pull *p, struct error *err)
     return 0;
 }
 
+static void show(struct pull *p)
+{
+    int tree = staging_tree(p->staging);
+    if (p->hub.folder)
+        (void)hub_place_show(&p->hub, &p->destination, tree, &p->plan, p->numbers, &p->remote, p->options,
+                             &p->work_error);
+    else
+        (void)destination_show(&p->destination, tree, &p->plan, &p->work_error);
+}
+
+/* Of files whose hashes the server did not know, from the blocks that came. */
+static void learn_file_hashes(struct pull *p)
+{
+    for (uint32_t i = 0; i < p->plan.count; i++) {
+        struct file_entry *entry = &p->remote.files[p->numbers[i]];
+        if (!entry->has_hash)
+            digest_file(staging_hashes(p->staging, i), block_count(entry->size), entry->size, entry->hash);
+        entry->has_hash = true;
+    }
+}
+
 /* Flushing and renaming, in a thread while the loop keeps the session alive. */
 static void finish(void *context)
 {
     struct pull *p = context;
     if (!staging_is_complete(p->staging))
         error_set(&p->work_error, ERROR_FAILED, "the pull of '%s' is not complete", p->model);
-    else if (staging_finish(p->staging, &p->work_error) == 0 && check_file_hashes(p, &p->work_error) == 0)
-        (void)destination_show(&p->destination, staging_tree(p->staging), &p->plan, &p->work_error);
+    else if (staging_finish(p->staging, &p->work_error) == 0 && check_file_hashes(p, &p->work_error) == 0) {
+        learn_file_hashes(p);
+        show(p);
+    }
 }
 
 static int say_done(struct pull *p, struct error *err)
@@ -264,7 +305,8 @@ static int fetch(struct pull *p, struct error *err)
         return -1;
     prepare_work(p);
     count_first(p);
-    if (destination_check(&p->destination, &p->plan,
+    static const struct listing nothing; /* blobs stand in nobody's way */
+    if (destination_check(&p->destination, p->hub.folder ? &nothing : &p->plan,
                           staging_tree_space(staging_tree(p->staging), &p->plan, &p->left), err) < 0 ||
         move(p, err) < 0)
         return -1;
@@ -275,7 +317,8 @@ static int fetch(struct pull *p, struct error *err)
     struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
     r->bytes.sent = r->bytes.total - r->bytes.skipped - r->bytes.resumed;
     r->verified = r->durable = true;
-    destination_name_others(&p->destination, &p->remote, &p->report);
+    if (!p->hub.folder && !p->options->file)
+        destination_name_others(&p->destination, &p->remote, &p->report);
     struct error ignored; /* what was pulled is complete, whatever becomes of the session */
     (void)say_done(p, &ignored);
     p->stored = p->remote;
@@ -292,11 +335,53 @@ static int dry_run(struct pull *p)
     return 0;
 }
 
+/* Where in the Hub's cache: only the server knows. In a later attempt another place if the version is
+ * another. */
+static int choose_place(struct pull *p, struct error *err)
+{
+    struct hub_place place;
+    if (p->options->layout != LAYOUT_HF_CACHE)
+        return 0;
+    if (hub_place_choose(&place, p->options->cache_dir, p->model, p->origin, err) < 0)
+        return -1;
+    if (p->is_open && strcmp(place.folder, p->dst) != 0) {
+        destination_close(&p->destination, false);
+        p->is_open = false;
+    }
+    if (p->is_open) { /* the destination has the old one's text */
+        memcpy(p->hub.commit, place.commit, sizeof place.commit);
+        hub_place_release(&place);
+        return 0;
+    }
+    hub_place_release(&p->hub);
+    p->hub = place;
+    p->dst = place.folder;
+    return 0;
+}
+
+static int name_missing_file(struct pull *p, struct error *err)
+{
+    const char *nearest = single_file_nearest(&p->remote, p->options->file);
+    struct error missing;
+    if (nearest)
+        error_set(&missing, ERROR_FILE, "'%s' has no file '%s'; did you mean '%s'?", p->model,
+                  p->options->file, nearest);
+    else
+        error_set(&missing, ERROR_FILE, "'%s' has no file '%s'; 'mstore info %s' lists them", p->model,
+                  p->options->file, p->model);
+    report_fail(&p->report, p->options->file, &missing);
+    p->report.files.total = p->report.files.failed = 1;
+    return error_set(err, ERROR_SOME_FILES, "nothing of '%s' was pulled", p->model);
+}
+
 static int pull_session(struct pull *p, struct error *err)
 {
     if (control_request(&p->control, MESSAGE_PULL, p->model, err) < 0 ||
-        remote_read_listing(&p->control, &p->remote, err) < 0 || run_work(p, decide, err) < 0)
+        remote_read_listing(&p->control, &p->remote, &p->origin, err) < 0 || choose_place(p, err) < 0 ||
+        run_work(p, decide, err) < 0)
         return -1;
+    if (p->options->file && p->selected_files == 0)
+        return name_missing_file(p, err);
     if (p->selected_files == 0 && p->remote.count > 0)
         return p->options->include.count > 0
                    ? error_set(err, ERROR_FAILED, "no file of '%s' matches --include '%s'", p->model,
@@ -321,28 +406,38 @@ static int pull_once(void *context, struct attempt *attempt, struct error *err)
     listing_release(&p->remote);
     listing_release(&p->plan);
     free(p->numbers);
+    free(p->origin);
     p->numbers = NULL;
+    p->origin = NULL;
     return result;
 }
 
 /* Whether it was stored whole. */
 static int check_whole(struct pull *p, struct error *err)
 {
-    int folder = fdio_openat(AT_FDCWD, p->dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (folder < 0)
-        return error_set_sys(err, ERROR_FAILED, errno, "cannot open '%s'", p->dst);
-    int result = model_check_pull(folder, &p->stored, p->options, &p->report, err);
+    char *snapshot = p->hub.folder ? hub_place_snapshot(&p->hub) : NULL;
+    const char *shown = snapshot ? snapshot : p->dst;
+    int folder = fdio_openat(AT_FDCWD, shown, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int result = folder < 0 ? error_set_sys(err, ERROR_FAILED, errno, "cannot open '%s'", shown)
+                            : model_check_pull(folder, &p->stored, p->options, &p->report, err);
     fdio_drop(&folder);
+    free(snapshot);
     return result;
 }
 
 int pull_run(const struct options *options, struct report *report, struct error *err)
 {
-    struct pull p = {
-        .options = options, .model = options->arguments.items[0], .dst = options->arguments.items[1]};
+    struct pull p = {.options = options, .model = options->arguments.items[0]};
+    if (options->layout == LAYOUT_FOLDER)
+        p.dst = options->arguments.items[1];
     p.report.command = "pull";
     p.report.model = p.model;
     p.report.dry_run = options->dry_run;
+    *report = p.report;
+    if (options->file && single_file_place(&p.one, p.model, options->file, p.dst, err) < 0)
+        return -1;
+    if (options->file)
+        p.dst = p.one.folder;
     progress_begin(&p.progress, options, "pull");
     int result = attempts_run(options, pull_once, &p, err);
     if (p.is_open)
@@ -352,9 +447,11 @@ int pull_run(const struct options *options, struct report *report, struct error 
                                   .total = p.report.bytes.total,
                                   .moved = p.report.bytes.sent};
     progress_end(&p.progress, &last);
-    if (result == 0 && p.stored.count > 0 && !options->allow_incomplete)
+    if (result == 0 && p.stored.count > 0 && !options->allow_incomplete && !options->file)
         result = check_whole(&p, err);
     listing_release(&p.stored);
+    hub_place_release(&p.hub);
+    single_file_release(&p.one);
     *report = p.report;
     return result;
 }

@@ -16,8 +16,10 @@ static int check_listing(const struct listing *listing, struct error *err)
     return 0;
 }
 
-int remote_read_listing(struct control *control, struct listing *listing, struct error *err)
+int remote_read_listing(struct control *control, struct listing *listing, char **origin, struct error *err)
 {
+    if (origin)
+        *origin = NULL;
     for (;;) {
         struct message message;
         if (control_next(control, &message, err) < 0)
@@ -28,6 +30,10 @@ int remote_read_listing(struct control *control, struct listing *listing, struct
             good = listing_add_batch(listing, &message.u.files);
         if (!good)
             (void)control_unexpected(&message, err);
+        if (type == MESSAGE_READY && origin) {
+            *origin = message.u.ready.origin;
+            message.u.ready.origin = NULL;
+        }
         message_release(&message);
         if (!good)
             return -1;

@@ -5,8 +5,9 @@
 #include "client/control.h"
 #include "proto/listing.h"
 
-/* Reads `files …, ready` of a pull. The listing is checked: no path twice. */
-int remote_read_listing(struct control *control, struct listing *listing, struct error *err);
+/* Reads `files …, ready` of a pull. The listing is checked: no path twice. *origin (or NULL, if it is not
+ * wanted) becomes what the server says of where the model comes from, or NULL; free() it. */
+int remote_read_listing(struct control *control, struct listing *listing, char **origin, struct error *err);
 
 /* Asks for the kept block hashes of a file. 1 with `hashes` (blocks × HASH_SIZE) filled, 0 if the server has
  * none, -1. */

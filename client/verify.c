@@ -188,7 +188,7 @@ static int verify_local(struct control *control, struct verify *v, const char *p
         return error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder '%s'", path);
     int result = control_request(control, MESSAGE_PULL, v->model, err);
     if (result == 0)
-        result = remote_read_listing(control, &listing, err);
+        result = remote_read_listing(control, &listing, NULL, err);
     if (result == 0)
         result = verify_listing(control, v, folder, &listing, err);
     if (result == 0 && v->unknown > 0)

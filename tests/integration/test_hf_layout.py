@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import models
-from harness import listed, pull, push
+from harness import listed, push, wait_until
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OTHER = "01230000000000000000000000000000000000ff"
@@ -166,3 +166,165 @@ def test_origin_and_hashes_hold_as_long_as_the_files_do(server, from_hub, hub, w
     data, files = info(from_hub)
     assert "origin" not in data
     assert "sha256" not in files["model.safetensors"] and "sha256" in files["onnx/deep/part.bin"]
+
+
+# -- pull --layout hf-cache --
+
+
+def to_cache(client, cache, name="org/tiny", *options, **how):
+    """A pull into a cache that must succeed; its summary."""
+    data = client.json("pull", name, "--layout", "hf-cache", "--cache-dir", cache, *options, **how)
+    assert data["ok"] and data["verified"] and data["durable"]
+    assert not (Path(cache) / REPO / ".mstore").exists()
+    return data
+
+
+@pytest.mark.sanitize
+def test_a_cache_comes_back_equal(server, from_hub, hub, work):
+    """Content, refs and links are those of the cache that was pushed (issue 7, criterion 2)."""
+    repo = make_cache(hub)
+    push(from_hub, "hf:org/tiny", "mine/tiny")
+    data = to_cache(from_hub, work / "new" / "hub", "mine/tiny")
+    assert data["files"] == {"total": 5, "sent": 5, "skipped": 0, "failed": 0}
+    assert snapshot_of(work / "new" / "hub" / REPO) == snapshot_of(repo)
+    assert os.listdir(work / "new" / "hub") == [REPO]
+    assert (work / "new" / "hub" / REPO / "refs" / "main").read_bytes() == COMMIT.encode()
+
+
+def test_what_is_there_is_not_moved_again(server, from_hub, hub, work):
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    # Into the very cache it came from, found by the environment.
+    before = snapshot_of(hub / REPO)
+    data = from_hub.json("pull", "org/tiny", "--layout", "hf-cache")
+    assert data["bytes"]["sent"] == 0 and data["files"]["skipped"] == 5
+    assert snapshot_of(hub / REPO) == before
+    # A blob that is gone, and one that is cut, come again; the links are made again.
+    blobs = sorted((hub / REPO / "blobs").iterdir(), key=lambda p: p.stat().st_size)
+    blobs[-1].unlink()
+    os.truncate(blobs[-2], 100)
+    (hub / REPO / "snapshots" / COMMIT / "config.json").unlink()
+    (hub / REPO / "refs" / "main").unlink()
+    data = from_hub.json("pull", "org/tiny", "--layout", "hf-cache")
+    assert data["files"]["sent"] == 2
+    assert snapshot_of(hub / REPO) == before
+
+
+def test_checksum_finds_a_damaged_blob(server, from_hub, hub, work):
+    repo = make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    before = snapshot_of(repo)
+    models.flip_byte(max((repo / "blobs").iterdir(), key=lambda p: p.stat().st_size), 1000)
+    assert from_hub.json("pull", "org/tiny", "--layout", "hf-cache")["bytes"]["sent"] == 0
+    assert from_hub.json("pull", "org/tiny", "--layout", "hf-cache", "--checksum")["files"]["sent"] == 1
+    assert snapshot_of(repo) == before
+
+
+def test_revisions_lie_side_by_side(server, from_hub, hub, work):
+    make_cache(hub, 1000, COMMIT)
+    make_cache(hub, 1000, OTHER, ("pr",))
+    for commit in (COMMIT, OTHER):
+        push(from_hub, f"hf:org/tiny@{commit}", "org/tiny")
+        to_cache(from_hub, work / "new")
+        assert (work / "new" / REPO / "refs" / "main").read_text() == commit
+    for commit in (COMMIT, OTHER):
+        new = snapshot_of(work / "new" / REPO / "snapshots" / commit)
+        assert new == snapshot_of(hub / REPO / "snapshots" / commit)
+
+
+@pytest.mark.sanitize
+def test_a_model_without_origin_gets_a_commit_of_its_own(server, client, small_model, work):
+    """Named like the model, its blobs after mstore's own hash; the same files make the same commit."""
+    push(client, small_model, "ns/m")
+    repos = []
+    for name in ("one", "two"):
+        to_cache(client, work / name, "ns/m")
+        repos.append(work / name / "models--ns--m")
+    assert snapshot_of(repos[0]) == snapshot_of(repos[1])
+    commit = (repos[0] / "refs" / "main").read_text()
+    assert len(commit) == 40 and int(commit, 16) >= 0
+    snapshot = repos[0] / "snapshots" / commit
+    assert os.listdir(repos[0] / "snapshots") == [commit]
+    for name, full in models.files(small_model).items():
+        link = os.path.join(os.fsencode(snapshot), name)
+        assert os.path.islink(link) and models.same_bytes(full, link)
+        assert os.path.basename(os.readlink(link)).decode() == models.file_hash_of_protocol(os.fsdecode(full))
+    # Other files, another commit; an origin that is no name of the Hub's counts for nothing.
+    models.rnd(small_model / "more.bin", 10)
+    push(client, small_model, "ns/m")
+    to_cache(client, work / "one", "ns/m")
+    assert (repos[0] / "refs" / "main").read_text() != commit
+    assert len(os.listdir(repos[0] / "snapshots")) == 2
+    # It can be pushed from there again.
+    push(client, "hf:ns/m", "ns/again", env={"HF_HUB_CACHE": work / "one"})
+    models.assert_same(small_model, server.model("ns/again"))
+
+
+def test_files_whose_hash_the_server_does_not_know(server, client, work):
+    """A model that was copied into the root: the pull hashes it, the next one finds its blobs."""
+    for number in range(3):
+        models.rnd(server.model("ns/copied") / f"f{number}.bin", 5000, seed=number)
+    to_cache(client, work / "hub", "ns/copied")
+    repo = work / "hub" / "models--ns--copied"
+    models_there = sorted(p.name for p in (repo / "blobs").iterdir())
+    assert models_there == sorted(models.file_hash_of_protocol(p) for p in server.model("ns/copied").iterdir())
+    data = client.json("pull", "ns/copied", "--layout", "hf-cache", "--cache-dir", work / "hub")
+    assert data["bytes"]["sent"] == 0
+    assert len(os.listdir(repo / "snapshots")) == 1
+
+
+def test_a_choice_of_files(server, from_hub, hub, work):
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    to_cache(from_hub, work / "new", "org/tiny", "--include", "*.json")
+    snapshot = work / "new" / REPO / "snapshots" / COMMIT
+    assert os.listdir(snapshot) == ["config.json"]
+    to_cache(from_hub, work / "new", "org/tiny", "--exclude", "*.safetensors")
+    assert "model.safetensors" not in models.files(snapshot)
+    to_cache(from_hub, work / "new")
+    assert snapshot_of(work / "new" / REPO) == snapshot_of(hub / REPO)
+
+
+def test_nothing_is_taken_as_complete_before_it_is(server, from_hub, hub, work):
+    """Killed on its way: no snapshot, no ref; the next pull goes on and completes it."""
+    make_cache(hub, 40 << 20)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    repo = work / "new" / REPO
+    running = from_hub.start("pull", "org/tiny", "--layout", "hf-cache", "--cache-dir", work / "new", "--bwlimit", "8M",
+                             "-n", "1")
+    wait_until(lambda: (repo / ".mstore").exists() and sum(p.stat().st_blocks * 512 for p in
+                                                            files_below(repo / ".mstore")) > 9 << 20, "bytes came")
+    wait_until(lambda: any((repo / ".mstore").glob("*/journal")), "the journal is begun")
+    running.kill()
+    assert not (repo / "snapshots").exists() and not (repo / "refs").exists()
+    from_hub.fails(2, "push", "hf:org/tiny", "ns/x", env={"HF_HUB_CACHE": work / "new"})
+    to_cache(from_hub, work / "new")
+    assert snapshot_of(repo) == snapshot_of(hub / REPO)
+
+
+def files_below(folder):
+    """The files that are there now; those that go meanwhile are left out."""
+    found = []
+    for place, _, names in os.walk(folder):
+        found += [Path(place) / name for name in names if (Path(place) / name).exists()]
+    return found
+
+
+@pytest.mark.parametrize("wrong", ["blobs", "snapshots", "refs"])
+def test_a_link_in_the_cache_is_not_written_through(server, from_hub, hub, work, wrong):
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    (work / "elsewhere").mkdir()
+    (work / "new" / REPO).mkdir(parents=True)
+    (work / "new" / REPO / wrong).symlink_to(work / "elsewhere")
+    from_hub.fails(7, "pull", "org/tiny", "--layout", "hf-cache", "--cache-dir", work / "new")
+    assert os.listdir(work / "elsewhere") == []
+
+
+def test_usage_of_the_layout(server, client, work):
+    for words in (["a/b", work / "dst", "--layout", "hf-cache"], ["a/b", "--layout", "hf-cache", "--cache-dir", ""],
+                  ["a/b", work / "dst", "--cache-dir", work], ["a/b/c.bin", "--layout", "hf-cache"], ["a/b"],
+                  ["--layout", "hf-cache"], ["a/b", "--layout", "zip"]):
+        client.fails(2, "pull", *words)
+    client.fails(3, "pull", "a/b", "--layout", "hf-cache", "--cache-dir", work / "new")
+    assert not (work / "new").exists()

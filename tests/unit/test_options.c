@@ -349,6 +349,59 @@ static void swapped_arguments_are_noticed(void **state)
                 "'./dir' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
 }
 
+static void a_source_of_the_hub_brings_its_own_name(void **state)
+{
+    (void)state;
+    struct options o = accept_line("push hf:org/model@refs/pr/1");
+    assert_int_equal(o.arguments.count, 2);
+    assert_string_equal(o.arguments.items[0], "hf:org/model@refs/pr/1");
+    assert_string_equal(o.arguments.items[1], "org/model");
+    options_release(&o);
+    o = accept_line("push hf:gpt2 ns/m");
+    assert_string_equal(o.arguments.items[1], "ns/m");
+    options_release(&o);
+    refuse_line("push hf:gpt2", "'gpt2' has no namespace: write NS/MODEL behind it");
+    refuse_line("push hf:../x", "'hf:../x' names no repo of the Hub: write hf:ORG/MODEL[@REVISION]");
+}
+
+static void one_file_of_a_model_is_split_from_it(void **state)
+{
+    (void)state;
+    struct options o = accept_line("pull ns/m/a/b.bin dst");
+    assert_string_equal(o.arguments.items[0], "ns/m");
+    assert_string_equal(o.file, "a/b.bin");
+    options_release(&o);
+    o = accept_line("pull ns/m dst");
+    assert_null(o.file);
+    options_release(&o);
+    refuse_line("pull ns/m/ dst",
+                "'ns/m/' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
+    refuse_line("pull ns/m/../x dst",
+                "'ns/m/../x' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
+    refuse_line("pull ns/m/x dst --include y", "'x' is one file: leave '--include' and '--exclude' out");
+}
+
+static void the_layout_decides_about_the_destination(void **state)
+{
+    (void)state;
+    struct options o = accept_line("pull ns/m --layout hf-cache --cache-dir d");
+    assert_int_equal(o.layout, LAYOUT_HF_CACHE);
+    assert_string_equal(o.cache_dir, "d");
+    assert_int_equal(o.arguments.count, 1);
+    options_release(&o);
+    o = accept_line("pull ns/m dst --layout folder");
+    assert_int_equal(o.layout, LAYOUT_FOLDER);
+    options_release(&o);
+    refuse_line("pull --layout hf-cache", "'pull' lacks an argument: write mstore pull NS/MODEL DST");
+    refuse_line(
+        "pull ns/m dst --layout hf-cache",
+        "'dst' is one argument too many: with '--layout hf-cache' the folder is given by '--cache-dir' or "
+        "the environment");
+    refuse_line("pull ns/m dst --cache-dir d", "option '--cache-dir' goes with '--layout hf-cache' only");
+    refuse_line("pull ns/m/x --layout hf-cache",
+                "'x' is one file; for '--layout hf-cache' name the model, and the file with '--include'");
+}
+
 static void help_and_version_need_nothing_else(void **state)
 {
     (void)state;
@@ -531,6 +584,9 @@ int main(void)
         cmocka_unit_test(positional_arguments_are_counted),
         cmocka_unit_test(model_ids_are_checked),
         cmocka_unit_test(swapped_arguments_are_noticed),
+        cmocka_unit_test(a_source_of_the_hub_brings_its_own_name),
+        cmocka_unit_test(one_file_of_a_model_is_split_from_it),
+        cmocka_unit_test(the_layout_decides_about_the_destination),
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(the_server_comes_from_the_strongest_source),
         cmocka_unit_test(the_config_of_the_home_folder_is_the_second_choice),

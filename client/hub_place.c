@@ -1,0 +1,256 @@
+/* Every step is a rename of something finished, in the order in which a reader follows: blob, snapshot, ref.
+ */
+#include "client/hub_place.h"
+
+#include "client/plan.h"
+#include "client/select.h"
+#include "common/fdio.h"
+#include "common/path.h"
+#include "common/sha256.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In the staging folder of the pull, until they are renamed: */
+#define NEW_SNAPSHOT "snapshot"
+#define NEW_LINK     "link"
+#define NEW_REF      "ref"
+
+/* "../" for each folder of the longest path, the way out of the snapshot, and the blob. */
+#define TARGET_MAX (3 * LIMIT_PARTS + 16 + HUB_BLOB_MAX)
+
+static void print_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int hub_place_choose(struct hub_place *place, const char *cache, const char *model, const char *origin,
+                     struct error *err)
+{
+    struct hub_name name;
+    char *folder = hub_cache_folder(cache, err);
+    memset(place, 0, sizeof *place);
+    if (!folder)
+        return -1;
+    if (origin && hub_parse_origin(&name, origin)) {
+        memcpy(place->commit, name.revision, sizeof place->commit);
+        place->folder = hub_repo_folder(folder, name.repo);
+    } else {
+        place->folder = hub_repo_folder(folder, model);
+    }
+    free(folder);
+    return 0;
+}
+
+void hub_place_release(struct hub_place *place)
+{
+    free(place->folder);
+    place->folder = NULL;
+}
+
+char *hub_place_snapshot(const struct hub_place *place)
+{
+    char *path;
+    if (asprintf(&path, "%s/snapshots/%s", place->folder, place->commit) < 0)
+        abort();
+    return path;
+}
+
+bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX])
+{
+    if (entry->has_sha256)
+        print_hex(entry->sha256, SHA256_SIZE, out);
+    else if (entry->has_git_blob)
+        print_hex(entry->git_blob, GIT_BLOB_SIZE, out);
+    else if (entry->has_hash)
+        print_hex(entry->hash, HASH_SIZE, out);
+    return entry->has_sha256 || entry->has_git_blob || entry->has_hash;
+}
+
+bool hub_place_has(int folder, const struct file_entry *entry, bool checksum)
+{
+    char path[sizeof "blobs/" + HUB_BLOB_MAX] = "blobs/";
+    uint8_t hash[HASH_SIZE];
+    struct stat st;
+    struct error ignored;
+    if (folder < 0 || !hub_blob_name(entry, path + strlen(path)) || path_stat(folder, path, &st) < 0 ||
+        !S_ISREG(st.st_mode) || (uint64_t)st.st_size != entry->size)
+        return false;
+    return !checksum || (entry->has_hash && plan_hash_file(folder, path, entry->size, hash, &ignored) == 0 &&
+                         memcmp(hash, entry->hash, HASH_SIZE) == 0);
+}
+
+void hub_make_commit(const struct listing *model, char commit[HUB_COMMIT_DIGITS + 1])
+{
+    const char *clash;
+    struct sha256 sum;
+    uint8_t out[SHA256_SIZE];
+    uint32_t *order = listing_index(model, &clash); /* NULL only for a listing that was refused before */
+    sha256_begin(&sum);
+    for (size_t i = 0; order && i < model->count; i++) {
+        const struct file_entry *file = &model->files[order[i]];
+        char state[64];
+        int length = snprintf(state, sizeof state, "%" PRIu64 " ", file->size);
+        if (file->has_hash)
+            print_hex(file->hash, HASH_SIZE, state + length);
+        else
+            (void)snprintf(state + length, sizeof state - (size_t)length, "%" PRId64 ".%09" PRIu32,
+                           file->mtime, file->nsec);
+        sha256_update(&sum, file->path, strlen(file->path) + 1);
+        sha256_update(&sum, state, strlen(state) + 1);
+    }
+    sha256_finish(&sum, out);
+    free(order);
+    print_hex(out, HUB_COMMIT_DIGITS / 2, commit);
+}
+
+/* -- showing -- */
+
+struct showing {
+    const struct destination *destination;
+    int staging; /* the pull's own folder */
+    const struct listing *model;
+    const struct options *options;
+};
+
+static int show_error(const struct showing *s, const char *what, struct error *err)
+{
+    return error_set_sys(err, ERROR_FILE, errno, "cannot make %s in '%s'", what, s->destination->path);
+}
+
+static int move_blobs(const struct showing *s, int tree, const struct listing *plan, const uint32_t *numbers,
+                      struct error *err)
+{
+    int result = 0, blobs = path_make_dir(s->destination->folder, "blobs");
+    if (blobs < 0)
+        return show_error(s, "the folder 'blobs'", err);
+    for (size_t i = 0; result == 0 && i < plan->count; i++) {
+        char name[HUB_BLOB_MAX] = "";
+        const char *last;
+        int from = path_open_parent(tree, plan->files[i].path, &last);
+        if (from < 0 || !hub_blob_name(&s->model->files[numbers[i]], name) ||
+            renameat(from, last, blobs, name) < 0)
+            result = show_error(s, "a blob", err);
+        fdio_drop(&from);
+    }
+    fdio_drop(&blobs);
+    return result;
+}
+
+/* From a snapshot's folder, snapshots/<commit>, or one below it. */
+static void blob_target(const char *path, const char *blob, char target[TARGET_MAX])
+{
+    char *end = mempcpy(target, "../../", 6);
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+        end = mempcpy(end, "../", 3); /* at most LIMIT_PARTS: the path was checked */
+    (void)snprintf(end, TARGET_MAX - (size_t)(end - target), "blobs/%s", blob);
+}
+
+static bool is_link_to(int folder, const char *name, const char *target)
+{
+    char now[TARGET_MAX];
+    ssize_t length = readlinkat(folder, name, now, sizeof now);
+    return length == (ssize_t)strlen(target) && memcmp(now, target, (size_t)length) == 0;
+}
+
+/* One file's link, under a name of the staging first: what is there is replaced and never missing. */
+static int make_link(const struct showing *s, int snapshot, const struct file_entry *file)
+{
+    char blob[HUB_BLOB_MAX] = "", target[TARGET_MAX];
+    const char *name;
+    if (!hub_blob_name(file, blob) || path_make_parents(snapshot, file->path) < 0)
+        return -1;
+    int folder = path_open_parent(snapshot, file->path, &name);
+    if (folder < 0)
+        return -1;
+    blob_target(file->path, blob, target);
+    int result = 0;
+    if (!is_link_to(folder, name, target)) {
+        (void)unlinkat(s->staging, NEW_LINK, 0);
+        result = symlinkat(target, s->staging, NEW_LINK);
+        if (result == 0)
+            result = renameat(s->staging, NEW_LINK, folder, name);
+    }
+    int saved = errno;
+    fdio_drop(&folder);
+    errno = saved;
+    return result;
+}
+
+static int make_links(const struct showing *s, int snapshot, struct error *err)
+{
+    for (size_t i = 0; i < s->model->count; i++) {
+        const struct file_entry *file = &s->model->files[i];
+        if (select_is_in(s->options, file->path) && make_link(s, snapshot, file) < 0)
+            return error_set_sys(err, ERROR_FILE, errno, "cannot make the link '%s' in '%s'", file->path,
+                                 s->destination->path);
+    }
+    return 0;
+}
+
+/* A new snapshot is made aside; one that is there is added to, for what a commit holds does not change. */
+static int show_snapshot(const struct showing *s, const char *commit, struct error *err)
+{
+    int snapshots = path_make_dir(s->destination->folder, "snapshots");
+    int snapshot = snapshots < 0 ? -1 : path_open(snapshots, commit, O_RDONLY | O_DIRECTORY, 0);
+    bool is_new = snapshots >= 0 && snapshot < 0 && errno == ENOENT;
+    if (is_new && path_remove_tree(s->staging, NEW_SNAPSHOT) == 0)
+        snapshot = path_make_dir(s->staging, NEW_SNAPSHOT);
+    int result = snapshot < 0 ? show_error(s, "the snapshot", err) : make_links(s, snapshot, err);
+    if (result == 0 && is_new && renameat(s->staging, NEW_SNAPSHOT, snapshots, commit) < 0)
+        result = show_error(s, "the snapshot", err);
+    fdio_drop(&snapshot);
+    fdio_drop(&snapshots);
+    return result;
+}
+
+/* refs/main: the commit without a newline, for its readers do not expect one. */
+static int show_ref(const struct showing *s, const char *commit, struct error *err)
+{
+    int refs = path_make_dir(s->destination->folder, "refs");
+    int fd = refs < 0 ? -1
+                      : fdio_openat(s->staging, NEW_REF,
+                                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    bool good =
+        fd >= 0 && fdio_write(fd, commit, HUB_COMMIT_DIGITS) == HUB_COMMIT_DIGITS && fdio_fdatasync(fd) == 0;
+    good = fd >= 0 && fdio_close(&fd) == 0 && good && renameat(s->staging, NEW_REF, refs, HUB_MAIN) == 0;
+    int result = good ? 0 : show_error(s, "'refs/" HUB_MAIN "'", err);
+    fdio_drop(&refs);
+    return result;
+}
+
+static int flush(const struct showing *s, struct error *err)
+{
+    if (fdio_syncfs(s->destination->folder) == 0)
+        return 0;
+    return error_set_sys(err, ERROR_FILE, errno, "cannot flush '%s'", s->destination->path);
+}
+
+int hub_place_show(struct hub_place *place, const struct destination *destination, int tree,
+                   const struct listing *plan, const uint32_t *numbers, const struct listing *model,
+                   const struct options *options, struct error *err)
+{
+    struct showing s = {destination, destination_staging_folder(destination, err), model, options};
+    if (s.staging < 0)
+        return -1;
+    if (!place->commit[0])
+        hub_make_commit(model, place->commit);
+    int result = move_blobs(&s, tree, plan, numbers, err);
+    if (result == 0)
+        result = flush(&s, err);
+    if (result == 0)
+        result = show_snapshot(&s, place->commit, err);
+    if (result == 0)
+        result = show_ref(&s, place->commit, err);
+    if (result == 0)
+        result = flush(&s, err);
+    fdio_drop(&s.staging);
+    return result;
+}
