@@ -11,6 +11,7 @@
 #include "client/prediction.h"
 #include "client/report.h"
 #include "client/scan.h"
+#include "client/sha256_pass.h"
 #include "client/transfer.h"
 
 #include "common/clock.h"
@@ -104,8 +105,10 @@ static void plan_work(void *context)
 {
     struct push *p = context;
     p->plan_error.code = ERROR_NONE;
-    (void)plan_push(p->scan.folder, &p->scan.listing, &p->stored, &p->offers, p->options->checksum,
-                    &p->plan_error);
+    if (plan_push(p->scan.folder, &p->scan.listing, &p->stored, &p->offers, p->options->checksum,
+                  &p->plan_error) == 0 &&
+        p->options->sha256 && !p->options->dry_run)
+        (void)sha256_pass(p->scan.folder, &p->scan.listing, &p->stored, &p->plan_error);
 }
 
 /* Fills the work queue with what has to be sent. */

@@ -1,4 +1,4 @@
-/* The only file that includes sodium.h. */
+/* One of the two files that include sodium.h; the other is sha256.c. */
 #include "common/token.h"
 
 #include "common/fdio.h"

@@ -1,7 +1,10 @@
 """The Hugging Face cache as source and destination (docs/layouts.md)."""
 
 import hashlib
+import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from harness import listed, push, wait_until
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OTHER = "01230000000000000000000000000000000000ff"
 REPO = "models--org--tiny"
+SCANNER = "2.17.5"  # of @huggingface/hub
 
 
 def git_blob(data):
@@ -328,3 +332,78 @@ def test_usage_of_the_layout(server, client, work):
         client.fails(2, "pull", *words)
     client.fails(3, "pull", "a/b", "--layout", "hf-cache", "--cache-dir", work / "new")
     assert not (work / "new").exists()
+
+
+# -- push --sha256 --
+
+
+@pytest.mark.sanitize
+def test_sha256_is_recorded_at_push(server, client, src, work):
+    for size in (0, 1, 5000, (256 << 10) + 1, (9 << 20) + 3):
+        models.rnd(src / f"f{size}.bin", size, seed=size)
+    push(client, src)
+    assert not any("sha256" in f for f in info(client, "ns/m")[1].values())
+    # Nothing has to be sent again for it, and it stays known when it is not asked for.
+    for options in (["--sha256"], []):
+        assert push(client, src, "ns/m", *options)["bytes"]["sent"] == 0
+        for path, file in info(client, "ns/m")[1].items():
+            assert file["sha256"] == models.file_hash(src / path)
+    # The Hub's names for its blobs.
+    to_cache(client, work / "hub", "ns/m")
+    blobs = {p.name for p in (work / "hub" / "models--ns--m" / "blobs").iterdir()}
+    assert blobs == {models.file_hash(p) for p in src.iterdir()}
+    # A changed file is another one.
+    models.rnd(src / "f5000.bin", 5000, seed=77)
+    push(client, src)
+    files = info(client, "ns/m")[1]
+    assert [path for path, file in files.items() if "sha256" not in file] == ["f5000.bin"]
+    client.fails(2, "pull", "ns/m", work / "dst", "--sha256")
+
+
+# -- others who read the cache --
+
+SCAN = """
+import { scanCacheDir } from "@huggingface/hub";
+const found = await scanCacheDir(process.argv[2]);
+process.stdout.write(JSON.stringify(found, (key, value) => typeof value === "bigint" ? Number(value) : value));
+"""
+
+
+@pytest.mark.slow
+def test_the_hubs_own_scanner_accepts_the_cache(server, from_hub, hub, work):
+    """@huggingface/hub of npm, whose scanCacheDir() reads caches as the Python library does."""
+    if not shutil.which("npm") or subprocess.run(["npm", "ping"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("npm and its registry are needed")
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    push(from_hub, models.mixed(work / "plain", 1 << 20, 4), "ns/plain", "--sha256")
+    to_cache(from_hub, work / "new")
+    to_cache(from_hub, work / "new", "ns/plain")
+    node = work / "node"
+    node.mkdir()
+    (node / "package.json").write_text('{"private": true, "type": "module"}')
+    (node / "scan.js").write_text(SCAN)
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", f"@huggingface/hub@{SCANNER}"], cwd=node, check=True,
+                   capture_output=True, timeout=300)
+
+    def scan(cache):
+        done = subprocess.run(["node", "scan.js", cache], cwd=node, check=True, capture_output=True, timeout=60)
+        found = json.loads(done.stdout)
+        assert found["warnings"] == []
+        return {repo["id"]["name"]: repo for repo in found["repos"]}
+
+    repos = scan(work / "new")
+    assert sorted(repos) == ["ns/plain", "org/tiny"]
+    assert seen_by(repos["org/tiny"]) == seen_by(scan(hub)["org/tiny"])
+    commit, refs, files = seen_by(repos["ns/plain"])
+    snapshot = work / "new" / "models--ns--plain" / "snapshots" / commit
+    assert refs == ["main"] and repos["ns/plain"]["id"]["type"] == "model"
+    # It looks at the top of a snapshot only.
+    assert files == {p.name: (p.stat().st_size, models.file_hash(p)) for p in snapshot.iterdir() if not p.is_dir()}
+
+
+def seen_by(repo):
+    """What the scanner found of a repo with one revision: commit, refs, and of each file size and blob name."""
+    (revision,) = repo["revisions"]
+    return revision["commitOid"], revision["refs"], {
+        os.path.basename(f["path"]): (f["blob"]["size"], os.path.basename(f["blob"]["path"])) for f in revision["files"]}

@@ -26,6 +26,7 @@ forbid 'the client does not know the server'    'server/' client
 forbid 'includes start at the top of the tree'  '\.\.?/' "$all"
 forbid 'only proto/json.c knows cJSON'          '(cjson/)?cJSON' "$all" 'proto/json\.c'
 forbid 'only common/digest*.c know xxHash'       '(.*/)?xxh(ash|3)' "$all" 'common/digest(_avx2)?\.c'
+forbid 'only token.c and sha256.c know libsodium' 'sodium(\.h|/)' "$all" 'common/(token|sha256)\.c'
 forbid 'only common/optparse.c knows inih'      'ini\.h' "$all" 'common/optparse\.c'
 forbid 'only common/json_stream.c knows yajl'   'yajl/' "$all" 'common/json_stream\.c'
 forbid 'proto has no loop'                      'uv(\.h|/)' proto
