@@ -26,7 +26,7 @@
 #include "proto/error.h"
 
 /* Most rows that a table may have; checked at optparse_init(). */
-#define OPTPARSE_OPTIONS_MAX 32
+#define OPTPARSE_OPTIONS_MAX 64
 
 /* A growing list of strings that it owns. All zero is an empty one. */
 struct optparse_list {

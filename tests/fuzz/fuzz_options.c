@@ -2,6 +2,7 @@
 #include "target.h"
 
 #include "client/options.h"
+#include "proto/name.h"
 
 #define MOST 64
 
@@ -20,6 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (options_parse(&options, argc, argv, &err) == 0) {
         must_hold(options.help || options.version || options.command != COMMAND_NONE);
         must_hold(options.streams >= 1 && options.streams <= 64);
+        bool runs = !options.help && !options.version;
+        must_hold(!options.file || name_is_path(options.file));
+        must_hold(!runs || options.command != COMMAND_PUSH || name_is_model_id(options.arguments.items[1]));
+        must_hold(!runs || options.command != COMMAND_PULL || name_is_model_id(options.arguments.items[0]));
+        must_hold(!runs || options.command != COMMAND_PULL ||
+                  options.arguments.count == (options.layout == LAYOUT_FOLDER ? 2 : 1));
         options_release(&options);
     } else {
         must_hold(err.code == ERROR_USAGE || err.code == ERROR_FAILED);

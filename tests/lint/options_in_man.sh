@@ -13,7 +13,7 @@ report() {
 
 # The options of a program, from the column of its help in which they stand: "-n, --streams", "--all".
 options_of_help() {
-    printf '%s\n' "$1" | sed -n 's/^  \(-[a-z], \|    \)\(--[a-z-]*\).*/\1\2/p' | tr -d ' '
+    printf '%s\n' "$1" | sed -n 's/^  \(-[a-z], \|    \)\(--[a-z0-9-]*\).*/\1\2/p' | tr -d ' '
 }
 
 # The options of a page, from the tags of its list.

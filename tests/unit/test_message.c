@@ -282,14 +282,15 @@ static void every_field_must_have_its_type(void **state)
                     continue;
                 }
                 bool number = (*sample >= '0' && *sample <= '9') || *sample == '-';
-                bool good = (number && strcmp(values[v], "7") == 0) ||
-                            ((*sample == 't' || *sample == 'f') && strcmp(values[v], "true") == 0) ||
-                            (*sample == '{' && values[v][0] == '{') ||
-                            (*sample == '[' && strcmp(name, "bad") == 0 &&
-                             (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
-                            (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
-                             (is_text(type, name) || strcmp(name, "path") == 0 || strcmp(name, "origin") == 0)) ||
-                            (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_text(type, name));
+                bool good =
+                    (number && strcmp(values[v], "7") == 0) ||
+                    ((*sample == 't' || *sample == 'f') && strcmp(values[v], "true") == 0) ||
+                    (*sample == '{' && values[v][0] == '{') ||
+                    (*sample == '[' && strcmp(name, "bad") == 0 &&
+                     (strcmp(values[v], "[]") == 0 || strcmp(values[v], "[7]") == 0)) ||
+                    (*sample == '"' && strcmp(values[v], "\"x\"") == 0 &&
+                     (is_text(type, name) || strcmp(name, "path") == 0 || strcmp(name, "origin") == 0)) ||
+                    (*sample == '"' && strcmp(values[v], "\"\"") == 0 && is_text(type, name));
                 expect(text, good);
                 free(text);
             }
