@@ -4,6 +4,7 @@
 
 #include "client/hub.h"
 #include "common/fdio.h"
+#include "common/junk.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -192,8 +193,30 @@ static bool judge(void *context, struct file_entry *entry)
     return place != NULL;
 }
 
-void hub_snapshot_judge(const struct hub_snapshot *snapshot, struct listing *listing, struct report *report)
+/* It may be of another revision, or left by one that was given up: no reason to stop. */
+static void warn_of_download(const struct hub_snapshot *snapshot, const struct options *options,
+                             struct report *report)
+{
+    char *path = below(snapshot->repo_folder, "blobs");
+    DIR *blobs = opendir(path);
+    bool warned = false;
+    for (struct dirent *entry; blobs && !warned && (entry = readdir(blobs)) != NULL;)
+        if (junk_is_unfinished(entry->d_name)) {
+            report_warn(report, options,
+                        "warning: '%s/%s' is a download under way or cut off; the snapshot may lack files",
+                        path, entry->d_name);
+            warned = true;
+        }
+    if (blobs)
+        (void)closedir(blobs);
+    free(path);
+}
+
+void hub_snapshot_judge(const struct hub_snapshot *snapshot, struct listing *listing,
+                        const struct options *options, struct report *report)
 {
     struct judging judging = {snapshot, report};
     listing_filter(listing, judge, &judging);
+    if (!options->all)
+        warn_of_download(snapshot, options, report);
 }

@@ -23,8 +23,10 @@ struct hub_snapshot {
 int hub_snapshot_find(struct hub_snapshot *snapshot, const char *source, struct error *err);
 
 /* Takes files out of the listing of the snapshot's folder that lie outside of the repo's folder, as failures
- * of the report; the others learn from the name of their blob what it is the hash of. */
-void hub_snapshot_judge(const struct hub_snapshot *snapshot, struct listing *listing, struct report *report);
+ * of the report; the others learn from the name of their blob what it is the hash of. Warns of a download of
+ * the repo that is not complete, unless --all. */
+void hub_snapshot_judge(const struct hub_snapshot *snapshot, struct listing *listing,
+                        const struct options *options, struct report *report);
 
 void hub_snapshot_release(struct hub_snapshot *snapshot);
 

@@ -296,7 +296,7 @@ static int open_source(struct push *p, struct error *err)
     if (scan_open(&p->scan, is_hub ? p->snapshot.path : source, p->options, &p->report, err) < 0)
         return -1;
     if (is_hub)
-        hub_snapshot_judge(&p->snapshot, &p->scan.listing, &p->report);
+        hub_snapshot_judge(&p->snapshot, &p->scan.listing, p->options, &p->report);
     return 0;
 }
 

@@ -50,9 +50,9 @@ def make_cache(hub, weights=3 << 20, commit=COMMIT, refs=("main",)):
 
 
 def snapshot_of(repo):
-    """{path: (target of the link, bytes)} of all that is in a repo's folder; blobs and refs have no target."""
+    """{path: (target of the link, bytes)} of what readers see in a repo's folder; blobs and refs have no target."""
     found = {}
-    for name, full in models.files(repo).items():
+    for name, full in models.files(repo, skip=[".mstore"]).items():
         link = os.readlink(full) if os.path.islink(full) else None
         found[name] = (link, Path(os.fsdecode(full)).read_bytes())
     return found
@@ -153,6 +153,15 @@ def test_links_that_lead_out_are_named_failures(server, from_hub, hub, work):
     staged = b"".join(p.read_bytes() for p in server.staged() if p.stat().st_size == 1000)
     assert secret.read_bytes() not in staged
     push(from_hub, "hf:org/tiny", "org/tiny", "--exclude", "absolute", "--exclude", "relative", "--exclude", "through")
+
+
+def test_a_download_under_way_is_warned_of(server, from_hub, hub):
+    """It may be of another revision, or left by one that was given up: named, and no failure."""
+    repo = make_cache(hub)
+    (repo / "blobs" / ("a" * 64 + ".incomplete")).write_bytes(b"half")
+    (warning,) = push(from_hub, "hf:org/tiny", "org/tiny")["warnings"]
+    assert "a" * 64 + ".incomplete" in warning
+    assert push(from_hub, "hf:org/tiny", "org/tiny", "--all")["warnings"] == []
 
 
 def test_origin_and_hashes_hold_as_long_as_the_files_do(server, from_hub, hub, work):
@@ -304,6 +313,37 @@ def test_nothing_is_taken_as_complete_before_it_is(server, from_hub, hub, work):
     from_hub.fails(2, "push", "hf:org/tiny", "ns/x", env={"HF_HUB_CACHE": work / "new"})
     to_cache(from_hub, work / "new")
     assert snapshot_of(repo) == snapshot_of(hub / REPO)
+
+
+def killed_at(count):
+    """A prefix that kills the client at its rename number `count`."""
+    return ["strace", "-f", "-q", "-o", "/dev/null", "-e", "trace=renameat,renameat2,symlinkat",
+            "-e", f"inject=renameat,renameat2,symlinkat:signal=KILL:when={count}"]
+
+
+@pytest.mark.skipif(subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode != 0,
+                    reason="processes cannot be traced here")
+def test_killed_at_each_step_of_showing(server, from_hub, hub, work):
+    """At no moment a ref without its snapshot, a snapshot without a file, or a blob that is not whole."""
+    make_cache(hub, 6000)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    whole = snapshot_of(hub / REPO)
+    seen = set()
+    for count in range(1, 40):
+        cache = work / f"cache{count}"
+        words = ["pull", "org/tiny", "--layout", "hf-cache", "--cache-dir", cache, "-q"]
+        result = from_hub.run(*words, prefix=killed_at(count))
+        shown = snapshot_of(cache / REPO) if (cache / REPO).exists() else {}
+        assert all(whole[name] == found for name, found in shown.items())
+        snapshot = [name for name in shown if name.startswith(b"snapshots/")]
+        assert len(snapshot) in (0, 5) and (snapshot or b"refs/main" not in shown)
+        seen.add((sum(name.startswith(b"blobs/") for name in shown), len(snapshot), b"refs/main" in shown))
+        to_cache(from_hub, cache)
+        assert snapshot_of(cache / REPO) == whole
+        if result.status == 0:
+            break
+    assert result.status == 0, "there are more steps than were tried"
+    assert seen >= {(0, 0, False), (2, 0, False), (4, 0, False), (4, 5, False), (4, 5, True)}
 
 
 def files_below(folder):
