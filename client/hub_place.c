@@ -125,6 +125,48 @@ static int show_error(const struct showing *s, const char *what, struct error *e
     return error_set_sys(err, ERROR_FILE, errno, "cannot make %s in '%s'", what, s->destination->path);
 }
 
+struct named {
+    const struct file_entry *file;
+    char blob[HUB_BLOB_MAX];
+};
+
+static int compare_blobs(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->blob, ((const struct named *)b)->blob);
+}
+
+static bool is_same_content(const struct file_entry *a, const struct file_entry *b)
+{
+    return a->size == b->size && (!a->has_hash || !b->has_hash || memcmp(a->hash, b->hash, HASH_SIZE) == 0);
+}
+
+/* Names of blobs are what somebody said of the files: two files of one name must be one content, or one of
+ * them would be shown with the bytes of the other. */
+static int check_names(const struct showing *s, struct error *err)
+{
+    struct named *named = calloc(s->model->count + 1, sizeof *named);
+    size_t count = 0;
+    int result = 0;
+    if (!named)
+        abort();
+    for (size_t i = 0; i < s->model->count; i++) {
+        named[count].file = &s->model->files[i];
+        count += select_is_in(s->options, named[count].file->path) &&
+                 hub_blob_name(named[count].file, named[count].blob);
+    }
+    qsort(named, count, sizeof *named, compare_blobs);
+    for (size_t i = 1; i < count && result == 0; i++)
+        if (compare_blobs(&named[i - 1], &named[i]) == 0 &&
+            !is_same_content(named[i - 1].file, named[i].file))
+            result =
+                error_set(err, ERROR_CORRUPT,
+                          "'%s' and '%s' are said to be the same blob, and are not: push them again with "
+                          "--sha256 from another place than the cache",
+                          named[i - 1].file->path, named[i].file->path);
+    free(named);
+    return result;
+}
+
 static int move_blobs(const struct showing *s, int tree, const struct listing *plan, const uint32_t *numbers,
                       struct error *err)
 {
@@ -242,7 +284,9 @@ int hub_place_show(struct hub_place *place, const struct destination *destinatio
         return -1;
     if (!place->commit[0])
         hub_make_commit(model, place->commit);
-    int result = move_blobs(&s, tree, plan, numbers, err);
+    int result = check_names(&s, err);
+    if (result == 0)
+        result = move_blobs(&s, tree, plan, numbers, err);
     if (result == 0)
         result = flush(&s, err);
     if (result == 0)

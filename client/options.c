@@ -5,13 +5,12 @@
  * man-page test cannot disagree. */
 #include "client/options.h"
 
+#include "client/arguments.h"
 #include "client/bench_layers.h"
 #include "client/chart.h"
-#include "client/hub.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/units.h"
 #include "proto/name.h"
@@ -443,72 +442,6 @@ static const char *blank(const struct command_row *row)
     return row->synopsis[0] ? " " : "";
 }
 
-/* Whether the one argument says it all: a source that brings its own model id. */
-static bool is_whole_alone(const struct options *options)
-{
-    const struct optparse_list *arguments = &options->arguments;
-    return arguments->count == 1 && options->command == COMMAND_PUSH && hub_is_name(arguments->items[0]);
-}
-
-/* A model that comes from the Hub is called as it is there, unless it is given another name. */
-static int name_after_source(struct options *options, struct error *err)
-{
-    struct hub_name name;
-    if (hub_parse(&name, options->arguments.items[0], err) < 0)
-        return -1;
-    if (!name_is_model_id(name.repo))
-        return error_set(err, ERROR_USAGE, "'%s' has no namespace: write " HELP_MODEL " behind it",
-                         name.repo);
-    optparse_list_add(&options->arguments, name.repo);
-    return 0;
-}
-
-/* NS/MODEL/path/of/file names one file of a model. */
-static void split_file(struct options *options)
-{
-    char *model = options->arguments.items[0];
-    char *slash = strchr(model, '/'), *second = slash ? strchr(slash + 1, '/') : NULL;
-    if (!second || !name_is_path(second + 1))
-        return;
-    *second = '\0';
-    if (name_is_model_id(model))
-        set_text(&options->file, second + 1);
-    else
-        *second = '/';
-}
-
-/* What the arguments say beyond their number and order. */
-static int complete_arguments(struct options *options, struct error *err)
-{
-    if (is_whole_alone(options))
-        return name_after_source(options, err);
-    if (options->command == COMMAND_PULL && options->arguments.count > 0)
-        split_file(options);
-    return 0;
-}
-
-/* What goes together in a pull. */
-static int check_pull(const struct options *options, struct error *err)
-{
-    bool in_cache = options->layout == LAYOUT_HF_CACHE;
-    if (options->cache_dir && !in_cache)
-        return error_set(err, ERROR_USAGE, "option '--cache-dir' goes with '--layout hf-cache' only");
-    if (in_cache && options->file)
-        return error_set(
-            err, ERROR_USAGE,
-            "'%s' is one file; for '--layout hf-cache' name the model, and the file with '--include'",
-            options->file);
-    if (in_cache && options->arguments.count > 1)
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is one argument too many: with '--layout hf-cache' the folder is given by "
-                         "'--cache-dir' or the environment",
-                         options->arguments.items[1]);
-    if (options->file && (options->include.count > 0 || options->exclude.count > 0))
-        return error_set(err, ERROR_USAGE, "'%s' is one file: leave '--include' and '--exclude' out",
-                         options->file);
-    return 0;
-}
-
 static int check_count(const struct command_row *row, const struct optparse_list *arguments,
                        struct error *err)
 {
@@ -521,34 +454,11 @@ static int check_count(const struct command_row *row, const struct optparse_list
     return 0;
 }
 
-static bool is_existing_path(const char *path)
-{
-    struct stat unused;
-    return stat(path, &unused) == 0;
-}
-
-/* push and pull have the same two arguments in opposite order. */
-static int check_order(const struct options *options, struct error *err)
-{
-    const char *first = options->arguments.items[0];
-    const char *second = options->arguments.items[1];
-    if (options->command == COMMAND_PUSH && name_is_model_id(first) && !is_existing_path(first) &&
-        is_existing_path(second))
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is not a file or folder; did you mean: " PROGRAM " push '%s' '%s'?", first,
-                         second, first);
-    if (options->command == COMMAND_PULL && !name_is_model_id(first) && name_is_model_id(second))
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is not a model id; did you mean: " PROGRAM " pull '%s' '%s'?", first, second,
-                         first);
-    return 0;
-}
-
 static int check_arguments(const struct options *options, struct error *err)
 {
     const struct command_row *row = &commands[options->command];
     const struct optparse_list *arguments = &options->arguments;
-    if (options->command == COMMAND_PULL && check_pull(options, err) < 0)
+    if (arguments_check(options, err) < 0)
         return -1;
     if ((options->layout == LAYOUT_FOLDER || arguments->count == 0) && check_count(row, arguments, err) < 0)
         return -1;
@@ -556,7 +466,7 @@ static int check_arguments(const struct options *options, struct error *err)
         if (arguments->items[i][0] == '\0')
             return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s", row->name,
                              row->synopsis);
-    if ((1u << options->command & TRANSFER) && arguments->count == 2 && check_order(options, err) < 0)
+    if (arguments_check_order(options, err) < 0)
         return -1;
     for (size_t i = row->first_model; i < arguments->count && i - row->first_model < row->model_count; i++)
         if (!name_is_model_id(arguments->items[i]))
@@ -577,7 +487,7 @@ static int take_command(struct options *options, const struct optparse *parser, 
         return -1;
     for (size_t i = used; i < words->count; i++)
         optparse_list_add(&options->arguments, words->items[i]);
-    if (optparse_check_command(parser, options->command, err) < 0 || complete_arguments(options, err) < 0)
+    if (optparse_check_command(parser, options->command, err) < 0 || arguments_complete(options, err) < 0)
         return -1;
     return check_arguments(options, err);
 }

@@ -197,6 +197,9 @@ def test_a_cache_comes_back_equal(server, from_hub, hub, work):
     """Content, refs and links are those of the cache that was pushed (issue 7, criterion 2)."""
     repo = make_cache(hub)
     push(from_hub, "hf:org/tiny", "mine/tiny")
+    words = ["pull", "mine/tiny", "--layout", "hf-cache", "--cache-dir", work / "new" / "hub"]
+    assert from_hub.json(*words, "--dry-run")["bytes"]["sent"] > 3 << 20
+    assert not (work / "new").exists()
     data = to_cache(from_hub, work / "new" / "hub", "mine/tiny")
     assert data["files"] == {"total": 5, "sent": 5, "skipped": 0, "failed": 0}
     assert snapshot_of(work / "new" / "hub" / REPO) == snapshot_of(repo)
@@ -352,6 +355,23 @@ def files_below(folder):
     for place, _, names in os.walk(folder):
         found += [Path(place) / name for name in names if (Path(place) / name).exists()]
     return found
+
+
+def test_a_blob_name_that_two_contents_share_is_refused(server, from_hub, hub, work):
+    """A damaged cache may say so; no file is shown with the bytes of another."""
+    add_file(hub / REPO, COMMIT, "a.bin", b"a" * 1000, True)
+    add_file(work / "other" / REPO, COMMIT, "b.bin", b"b" * 1000, True)
+    (blob,), (own,) = (work / "other" / REPO / "blobs").iterdir(), (hub / REPO / "blobs").iterdir()
+    blob.rename(blob.with_name(own.name))
+    link = work / "other" / REPO / "snapshots" / COMMIT / "b.bin"
+    link.unlink()
+    link.symlink_to(f"../../blobs/{own.name}")
+    push(from_hub, f"hf:org/tiny@{COMMIT}", "org/tiny")
+    push(from_hub, f"hf:org/tiny@{COMMIT}", "org/tiny", "--add", env={"HF_HUB_CACHE": work / "other"})
+    result = from_hub.fails(5, "pull", "org/tiny", "--layout", "hf-cache", "--cache-dir", work / "new")
+    assert "a.bin" in result.err and "b.bin" in result.err
+    assert not (work / "new" / REPO / "snapshots").exists()
+    to_cache(from_hub, work / "new", "org/tiny", "--include", "b.bin")
 
 
 @pytest.mark.parametrize("wrong", ["blobs", "snapshots", "refs"])

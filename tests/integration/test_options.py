@@ -266,6 +266,8 @@ OTHER_IDS = [
 def test_b87_other_ids_are_refused(server, client, small_model, work, words):
     before = sorted(server.root.rglob("*"))
     for name in OTHER_IDS:
+        if words[0] == "pull" and name == "a/b/c":  # one file of a/b
+            continue
         args = [words[0], "--"] + [name if word == "ID" else word for word in words[1:] if word != "-y"]
         client.fails(2, *args, cwd=work)
     assert sorted(server.root.rglob("*")) == before and not (work / "dst").exists()
