@@ -50,7 +50,8 @@ static const struct {
                          {FIELD("proof", KIND_SECRET, welcome.proof),
                           FIELD("write", KIND_FLAG, welcome.write)}},
     [MESSAGE_LIST] = {"list", {{0}}},
-    [MESSAGE_INFO] = {"info", {FIELD("model", KIND_ID, request.model)}},
+    [MESSAGE_INFO] = {"info",
+                      {FIELD("model", KIND_ID, request.model), OPTIONAL("brief", KIND_FLAG, request.brief)}},
     [MESSAGE_REMOVE] = {"remove", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_VERIFY] = {"verify", {FIELD("model", KIND_ID, request.model)}},
     [MESSAGE_PUSH] = {"push",
@@ -72,7 +73,8 @@ static const struct {
                         FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_STATE, model.state),
                         FIELD("present", KIND_SIZE, model.present),
                         FIELD("warnings", KIND_SIZE, model.warnings),
-                        OPTIONAL("origin", KIND_ORIGIN, model.origin)}},
+                        OPTIONAL("origin", KIND_ORIGIN, model.origin),
+                        OPTIONAL("version", KIND_SIZE, model.version)}},
     [MESSAGE_PROGRESS] = {"progress",
                           {FIELD("bytes", KIND_SIZE, progress.bytes),
                            FIELD("total", KIND_SIZE, progress.total)}},
@@ -201,7 +203,8 @@ static void encode_field(struct json *object, const struct field *field, const v
 {
     switch (field->kind) {
     case KIND_SIZE:
-        json_add_size(object, field->name, *(const uint64_t *)value);
+        if (!field->optional || *(const uint64_t *)value)
+            json_add_size(object, field->name, *(const uint64_t *)value);
         break;
     case KIND_PADDING:
         if (!field->optional || *(const uint64_t *)value > 0)
@@ -416,7 +419,7 @@ static bool decode_field(const struct json *object, const struct field *field, v
     const struct json *value = json_get(object, field->name);
     switch (field->kind) {
     case KIND_SIZE:
-        return decode_size(value, out);
+        return decode_size(value, out) || (field->optional && !value);
     case KIND_PADDING:
         return decode_padding(value, out) || (field->optional && !value);
     case KIND_TIME:

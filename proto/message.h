@@ -81,6 +81,7 @@ struct message_model {
     char *state; /* "complete" or "incomplete" */
     uint64_t present, warnings;
     char *origin; /* or NULL */
+    uint64_t version; /* only in the answer to INFO; 0: not told */
 };
 
 /* What a server does as a whole: rates in bytes a second, times in seconds. */
@@ -102,6 +103,7 @@ struct message {
         struct {
             char *model;
             bool check; /* PUSH: list only hashes that the stored files were found to have */
+            bool brief; /* INFO: no files */
         } request;      /* INFO, REMOVE, VERIFY, PUSH, PULL */
         struct {
             uint64_t padding; /* bytes of `alive` behind the facts, at most LIMIT_PADDING */

@@ -6,6 +6,7 @@
 #include "server/version.h"
 
 #include "common/fdio.h"
+#include "common/fingerprint.h"
 #include "common/log.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct query {
     char *id;
     const struct store *store;
     const char *peer;
+    bool brief;
     const atomic_bool *cancelled;
     struct error error;
 
@@ -60,7 +62,8 @@ static int run_info(struct query *q)
         return q->error.code == ERROR_NO_MODEL ? store_describe(q->store, q->id, add_model, q, &q->error)
                                                : -1;
     q->has_version = true;
-    q->listing = &q->version.manifest.listing;
+    if (!q->brief)
+        q->listing = &q->version.manifest.listing;
     const struct manifest_summary *summary = &q->version.manifest.summary;
     struct message_model model = {.name = q->id,
                                   .bytes = summary->bytes,
@@ -70,7 +73,8 @@ static int run_info(struct query *q)
                                   .state = (char *)(q->version.missing ? "incomplete" : "complete"),
                                   .present = summary->bytes,
                                   .origin = (char *)(summary->origin[0] ? summary->origin : NULL),
-                                  .warnings = q->version.warnings + q->version.missing};
+                                  .warnings = q->version.warnings + q->version.missing,
+                                  .version = fingerprint_of(&q->version.manifest.listing)};
     q->error.code = ERROR_NONE;
     add_model(q, &model);
     q->metadata = version_metadata(&q->version, q->cancelled);
@@ -256,6 +260,7 @@ void query_begin(struct session *session, struct message *message)
     q->type = message->type;
     if (q->type != MESSAGE_LIST) {
         q->id = message->u.request.model;
+        q->brief = message->u.request.brief;
         message->u.request.model = NULL;
     }
     q->store = &server->store;
