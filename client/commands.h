@@ -16,6 +16,14 @@ int command_status(const struct options *options);
 int command_bench_read(const struct options *options);
 int command_bench_report(const struct options *options);
 int command_doctor(const struct options *options);
+int command_get(const struct options *options);
+int command_run(const struct options *options);
+int command_cache_list(const struct options *options);
+int command_cache_remove(const struct options *options);
+int command_cache_pin(const struct options *options);
+int command_cache_unpin(const struct options *options);
+int command_cache_prune(const struct options *options);
+int command_cache_paths(const struct options *options);
 
 /* A push or pull as a part of something else: nothing is printed. *report becomes the caller's to release,
  * also after a failure; it borrows from the options. */

@@ -26,8 +26,7 @@ static int dst_error(struct error *err, const char *what, const char *path)
     return error_set_sys(err, ERROR_FAILED, errno, "cannot %s '%s'", what, path);
 }
 
-/* mkdir -p of an operator's path: links on the way are his. */
-static int make_folders(const char *path, struct error *err)
+int destination_make_folders(const char *path, struct error *err)
 {
     char part[PATH_MAX];
     size_t length = strlen(path);
@@ -96,7 +95,7 @@ int destination_peek(const char *path)
 int destination_open(struct destination *d, const char *path, const char *model, struct error *err)
 {
     *d = (struct destination){path, -1, -1, -1, NULL};
-    if (make_folders(path, err) < 0)
+    if (destination_make_folders(path, err) < 0)
         return -1;
     d->folder = destination_peek(path);
     if (d->folder < 0)

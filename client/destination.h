@@ -20,6 +20,9 @@ struct destination {
     char *staging_name;    /* of this model, in `own` */
 };
 
+/* mkdir -p of an operator's path: links on the way are his. */
+int destination_make_folders(const char *path, struct error *err);
+
 /* ERROR_BUSY where another pull works in DST. */
 int destination_open(struct destination *destination, const char *path, const char *model, struct error *err);
 

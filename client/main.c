@@ -22,6 +22,14 @@ static int (*const commands[COMMAND_COUNT])(const struct options *) = {
     [COMMAND_BENCH] = bench_path,
     [COMMAND_BENCH_READ] = command_bench_read,
     [COMMAND_BENCH_REPORT] = command_bench_report,
+    [COMMAND_GET] = command_get,
+    [COMMAND_RUN] = command_run,
+    [COMMAND_CACHE_LS] = command_cache_list,
+    [COMMAND_CACHE_RM] = command_cache_remove,
+    [COMMAND_CACHE_PIN] = command_cache_pin,
+    [COMMAND_CACHE_UNPIN] = command_cache_unpin,
+    [COMMAND_CACHE_PRUNE] = command_cache_prune,
+    [COMMAND_CACHE_PATHS] = command_cache_paths,
 };
 
 int main(int argc, char **argv)

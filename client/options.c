@@ -49,6 +49,9 @@ enum option_id {
     OPTION_CHART,
     OPTION_LOAD_COST,
     OPTION_LOCAL_RATE,
+    OPTION_BUDGET,
+    OPTION_WARM,
+    OPTION_COMFYUI,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -71,10 +74,19 @@ enum option_id {
 #define BENCH        (1u << COMMAND_BENCH)
 #define BENCH_READ   (1u << COMMAND_BENCH_READ)
 #define BENCH_REPORT (1u << COMMAND_BENCH_REPORT)
+#define GET          (1u << COMMAND_GET)
+#define RUN          (1u << COMMAND_RUN)
+#define CACHE_LS     (1u << COMMAND_CACHE_LS)
+#define CACHE_PRUNE  (1u << COMMAND_CACHE_PRUNE)
+#define CACHE_PATHS  (1u << COMMAND_CACHE_PATHS)
 #define TRANSFER     (PUSH | PULL)
-#define ALL          ((1u << COMMAND_COUNT) - 1)
-#define LOCAL        (BENCH_READ | BENCH_REPORT) /* these talk to no server */
-#define REMOTE       (ALL & ~LOCAL)
+#define TIER         (GET | RUN)
+#define CACHE                                                                                                \
+    (CACHE_LS | CACHE_PRUNE | CACHE_PATHS | 1u << COMMAND_CACHE_RM | 1u << COMMAND_CACHE_PIN |               \
+     1u << COMMAND_CACHE_UNPIN)
+#define ALL    ((1u << COMMAND_COUNT) - 1)
+#define LOCAL  (BENCH_READ | BENCH_REPORT | CACHE) /* these talk to no server */
+#define REMOTE (ALL & ~LOCAL)
 
 static const char *const progress_names[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",   [PROGRESS_PLAIN] = "plain",
@@ -92,8 +104,8 @@ static const struct optparse_option table[] = {
      .commands = REMOTE, .in_environment = true, .in_file = true},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "holds the token to prove to the server; '' for none",
      .commands = REMOTE, .in_environment = true, .in_file = true},
-    {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)", .commands = TRANSFER | BENCH,
-     .min = 1, .max = 64},
+    {OPTION_STREAMS, 'n', "streams", "N", "data connections, 1 to 64 (4)",
+     .commands = TRANSFER | TIER | BENCH, .min = 1, .max = 64},
     {OPTION_INCLUDE, 0, "include", "GLOB", "move only files that match; repeatable", .commands = TRANSFER,
      .repeatable = true},
     {OPTION_EXCLUDE, 0, "exclude", "GLOB", "move no files that match; repeatable", .commands = TRANSFER,
@@ -101,9 +113,9 @@ static const struct optparse_option table[] = {
     {OPTION_ALL, 0, "all", NULL, "also what is left out by default (.git, .cache/huggingface, ...)",
      .commands = TRANSFER},
     {OPTION_IO, 0, "io", "MODE", "how files are written: auto, buffered or direct (auto)",
-     .commands = PULL | BENCH, .choices = io_mode_names},
+     .commands = PULL | TIER | BENCH, .choices = io_mode_names},
     {OPTION_BWLIMIT, 0, "bwlimit", "RATE", "bytes a second over all streams, such as 200M",
-     .commands = TRANSFER},
+     .commands = TRANSFER | TIER},
     {OPTION_CHECKSUM, 0, "checksum", NULL, "decide what is already there by content, not by size and time",
      .commands = TRANSFER},
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "say what would move, and how much; move nothing",
@@ -124,7 +136,7 @@ static const struct optparse_option table[] = {
     {OPTION_RETRIES, 0, "retries", "N", "how often a lost link is tried again, 0 to 1000 (5)",
      .commands = REMOTE, .min = 0, .max = 1000},
     {OPTION_PROGRESS, 0, "progress", "MODE", "auto, bar, plain, json or none (auto)",
-     .commands = TRANSFER | VERIFY, .choices = progress_names},
+     .commands = TRANSFER | TIER | VERIFY, .choices = progress_names},
     {OPTION_MODE, 0, "mode", "MODE", "how files are read: read or mmap (read)", .commands = BENCH_READ,
      .choices = read_mode_names},
     {OPTION_CACHE, 0, "cache", "STATE",
@@ -141,10 +153,17 @@ static const struct optparse_option table[] = {
     {OPTION_OUT, 0, "out", "FILE", "append the JSON lines to this file", .commands = BENCH_READ},
     {OPTION_CHART, 0, "chart", "FILE", "draw a chart into this file, .svg or .png", .commands = BENCH_REPORT},
     {OPTION_LOAD_COST, 0, "load-cost", "SECONDS", "what loading takes beside reading, 0 to 86400 (0)",
-     .commands = LOCAL | INFO, .min = 0, .max = 86400},
+     .commands = BENCH_READ | BENCH_REPORT | INFO, .min = 0, .max = 86400},
     {OPTION_LOCAL_RATE, 0, "local-rate", "RATE", "bytes a second of a local disk to compare with, such as 2G",
      .commands = INFO},
-    {OPTION_JSON, 0, "json", NULL, "the result as one JSON object on standard output", .commands = ALL},
+    {OPTION_BUDGET, 0, "budget", "SIZE", "what the local cache may take in all, such as 500G (no limit)",
+     .commands = TIER | CACHE_LS | CACHE_PRUNE, .in_file = true, .file_name = "cache-budget"},
+    {OPTION_WARM, 0, "warm", NULL, "read the files into the page cache, and say how much stays there",
+     .commands = PULL | TIER},
+    {OPTION_COMFYUI, 0, "comfyui", NULL, "the paths as a section of extra_model_paths.yaml",
+     .commands = CACHE_PATHS},
+    {OPTION_JSON, 0, "json", NULL, "the result as one JSON object on standard output",
+     .commands = ALL & ~RUN},
     {OPTION_QUIET, 'q', "quiet", NULL, "errors only", .commands = ALL},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "say more; repeatable", .commands = ALL, .repeatable = true},
     {OPTION_HELP, 'h', "help", NULL, "this text, or a command's", .commands = ALL, .repeatable = true},
@@ -179,6 +198,21 @@ static const struct command_row commands[COMMAND_COUNT] = {
                             ARGUMENTS_ANY, 0, 0},
     [COMMAND_BENCH_REPORT] = {"bench report", "FILE...", "compare what bench read has measured", 1,
                               ARGUMENTS_ANY, 0, 0},
+    [COMMAND_GET] = {"get", "NS/MODEL", "print the path of a local copy, fetched if it is not current", 1, 1,
+                     0, 1},
+    [COMMAND_RUN] = {"run", "NS/MODEL -- CMD...", "run a command with {} replaced by the path, model held", 2,
+                     ARGUMENTS_ANY, 0, 1},
+    [COMMAND_CACHE_LS] = {"cache ls", "", "list what the local cache holds", 0, 0, 0, 0},
+    [COMMAND_CACHE_RM] = {"cache rm", "NS/MODEL...", "remove models from the local cache", 1, ARGUMENTS_ANY,
+                          0, ARGUMENTS_ANY},
+    [COMMAND_CACHE_PIN] = {"cache pin", "NS/MODEL...", "keep models whatever the budget is", 1, ARGUMENTS_ANY,
+                           0, ARGUMENTS_ANY},
+    [COMMAND_CACHE_UNPIN] = {"cache unpin", "NS/MODEL...", "let the budget decide again", 1, ARGUMENTS_ANY, 0,
+                             ARGUMENTS_ANY},
+    [COMMAND_CACHE_PRUNE] = {"cache prune", "",
+                             "remove leftovers, and the least recently used, down to the budget", 0, 0, 0, 0},
+    [COMMAND_CACHE_PATHS] = {"cache paths", "", "print the paths of the models in the local cache", 0, 0, 0,
+                             0},
 };
 
 /* The names by command number, as the parser wants them; COMMAND_NONE has one that no word equals. */
@@ -195,6 +229,14 @@ static const char *const command_names[] = {
     [COMMAND_BENCH] = "bench",
     [COMMAND_BENCH_READ] = "bench read",
     [COMMAND_BENCH_REPORT] = "bench report",
+    [COMMAND_GET] = "get",
+    [COMMAND_RUN] = "run",
+    [COMMAND_CACHE_LS] = "cache ls",
+    [COMMAND_CACHE_RM] = "cache rm",
+    [COMMAND_CACHE_PIN] = "cache pin",
+    [COMMAND_CACHE_UNPIN] = "cache unpin",
+    [COMMAND_CACHE_PRUNE] = "cache prune",
+    [COMMAND_CACHE_PATHS] = "cache paths",
     NULL,
 };
 
@@ -293,12 +335,11 @@ static int set_chart(struct options *options, const char *value, struct error *e
     return 0;
 }
 
-static int set_size(struct options *options, const char *value, struct error *err)
+static int set_size(uint64_t *size, const char *value, struct error *err)
 {
-    if (units_parse_size(value, &options->size, err) < 0)
+    if (units_parse_size(value, size, err) < 0)
         return -1;
-    return options->size > 0 ? 0
-                             : error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1 byte", value);
+    return *size > 0 ? 0 : error_set(err, ERROR_USAGE, "'%s' is too little: give at least 1 byte", value);
 }
 
 static int set_rate(uint64_t *bytes_per_s, const char *value, struct error *err)
@@ -360,7 +401,7 @@ static int apply(void *target, const struct optparse_option *option, const char 
     case OPTION_ROUNDS:
         return optparse_number(option, value, &o->rounds, err);
     case OPTION_SIZE:
-        return set_size(o, value, err);
+        return set_size(&o->size, value, err);
     case OPTION_LAYER:
         return bench_layers_parse(value, &o->layers, err);
     case OPTION_LABEL:
@@ -373,6 +414,12 @@ static int apply(void *target, const struct optparse_option *option, const char 
         return optparse_number(option, value, &o->load_cost_s, err);
     case OPTION_LOCAL_RATE:
         return set_rate(&o->local_bytes_per_s, value, err);
+    case OPTION_BUDGET:
+        return set_size(&o->budget, value, err);
+    case OPTION_WARM:
+        return optparse_flag(value, &o->warm, err);
+    case OPTION_COMFYUI:
+        return optparse_flag(value, &o->comfyui, err);
     case OPTION_JSON:
         return optparse_flag(value, &o->json, err);
     case OPTION_QUIET:
@@ -462,7 +509,8 @@ static int check_arguments(const struct options *options, struct error *err)
         return -1;
     if ((options->layout == LAYOUT_FOLDER || arguments->count == 0) && check_count(row, arguments, err) < 0)
         return -1;
-    for (size_t i = 0; i < arguments->count; i++)
+    size_t own = options->command == COMMAND_RUN ? 2 : arguments->count; /* behind it, the command's words */
+    for (size_t i = 0; i < own; i++)
         if (arguments->items[i][0] == '\0')
             return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s", row->name,
                              row->synopsis);

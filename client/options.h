@@ -38,6 +38,14 @@ enum command {
     COMMAND_BENCH,        /* none, or a model */
     COMMAND_BENCH_READ,   /* one or more files or folders */
     COMMAND_BENCH_REPORT, /* one or more files of JSON lines */
+    COMMAND_GET,          /* model */
+    COMMAND_RUN,          /* model, and the words of a command of the system */
+    COMMAND_CACHE_LS,     /* none */
+    COMMAND_CACHE_RM,     /* one or more models */
+    COMMAND_CACHE_PIN,    /* one or more models */
+    COMMAND_CACHE_UNPIN,  /* one or more models */
+    COMMAND_CACHE_PRUNE,  /* none */
+    COMMAND_CACHE_PATHS,  /* none */
     COMMAND_COUNT
 };
 
@@ -92,6 +100,9 @@ struct options {
     uint64_t local_bytes_per_s;     /* 0: not known */
     uint64_t size;                  /* of the model that bench predicts for; not 0 */
     unsigned layers;                /* that bench measures, a bit 1u << enum bench_layer each */
+    uint64_t budget;                /* of the local tier, bytes; 0: no limit */
+    bool warm;                      /* read the files into the page cache */
+    bool comfyui;                   /* paths as extra_model_paths.yaml */
     unsigned verbose;               /* how often -v was given */
     struct optparse_list arguments; /* of the command, checked in number; models are valid ids */
 };

@@ -12,6 +12,7 @@
 #include "client/select.h"
 #include "client/single_file.h"
 #include "client/transfer.h"
+#include "client/warm.h"
 
 #include "common/clock.h"
 #include "common/digest.h"
@@ -299,6 +300,18 @@ static int say_done(struct pull *p, struct error *err)
     return 0;
 }
 
+/* Those files that were asked for, whoever brought them. */
+static void warm(struct pull *p)
+{
+    struct warm *warm = &p->report.warm;
+    warm_begin(warm, p->destination.folder);
+    for (size_t i = 0; i < p->remote.count; i++)
+        if (select_is_in(p->options, p->remote.files[i].path))
+            warm_file(warm, p->destination.folder, p->remote.files[i].path);
+    warm_end(warm);
+    p->report.has_warm = true;
+}
+
 static int fetch(struct pull *p, struct error *err)
 {
     if (stage(p, err) < 0)
@@ -321,6 +334,8 @@ static int fetch(struct pull *p, struct error *err)
         destination_name_others(&p->destination, &p->remote, &p->report);
     struct error ignored; /* what was pulled is complete, whatever becomes of the session */
     (void)say_done(p, &ignored);
+    if (p->options->warm)
+        warm(p);
     p->stored = p->remote;
     p->remote = (struct listing){0};
     return 0;

@@ -253,6 +253,8 @@ static struct json *to_json(const struct report *r, const struct options *option
         json_add_null(result, "source_cached");
     json_add_bool(result, "verified", r->verified);
     json_add_bool(result, "durable", r->durable);
+    if (r->has_warm)
+        warm_add_json(result, &r->warm);
     add_texts(result, r);
     return result;
 }
@@ -326,6 +328,16 @@ static void print_parts(const struct report *r)
                      r->junk);
 }
 
+static void print_warm(const struct report *r)
+{
+    char text[WARM_TEXT_MAX];
+    if (!r->has_warm)
+        return;
+    (void)printf("  %s\n", warm_text(text, &r->warm));
+    if (warm_loader_hint(&r->warm))
+        (void)printf("  %s\n", warm_loader_hint(&r->warm));
+}
+
 static void print_moves(const struct report *r)
 {
     char bytes[UNITS_TEXT_MAX];
@@ -355,6 +367,7 @@ static void print_text(const struct report *r, bool ok)
         print_prediction(r);
     }
     print_parts(r);
+    print_warm(r);
     print_left_alone(r);
 }
 

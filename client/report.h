@@ -4,6 +4,7 @@
 #define CLIENT_REPORT_H
 
 #include "client/options.h"
+#include "client/warm.h"
 #include "common/activity.h"
 #include "proto/error.h"
 
@@ -53,7 +54,9 @@ struct report {
     uint64_t junk;
     uint64_t unreadable_bytes; /* of source files that failed before anything moved */
     bool verified, durable, dry_run;
-    bool in_turn; /* the streams read a rotating disk one after the other */
+    bool has_warm;
+    struct warm warm; /* what --warm left in the page cache */
+    bool in_turn;     /* the streams read a rotating disk one after the other */
 };
 
 /* Copies what it is given. A failure and a warning are also said on standard error at once, unless --quiet.

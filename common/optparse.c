@@ -367,6 +367,19 @@ static char *next_line(char *out, int size, void *stream)
     return out;
 }
 
+static const char *file_name(const struct optparse_option *option)
+{
+    return option->file_name != NULL ? option->file_name : option->name;
+}
+
+static const struct optparse_option *find_setting(const struct optparse_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->option_count; i++)
+        if (spec->options[i].in_file && strcmp(file_name(&spec->options[i]), name) == 0)
+            return &spec->options[i];
+    return NULL;
+}
+
 static int give_setting(struct file_reader *reader, const char *section, const char *name, const char *value)
 {
     const struct optparse_spec *spec = reader->parser->spec;
@@ -374,17 +387,19 @@ static int give_setting(struct file_reader *reader, const char *section, const c
         return error_set(reader->err, ERROR_USAGE,
                          "'%s' line %d is in the unknown section '[%s]': leave it out", reader->path,
                          reader->line_number, section);
-    const struct optparse_option *option = find_name(spec, name, strlen(name));
-    if (option != NULL && option->in_file) {
+    const struct optparse_option *option = find_setting(spec, name);
+    if (option != NULL) {
         char subject[SUBJECT_MAX];
         (void)snprintf(subject, sizeof subject, "'%.200s' line %d: '%s'", reader->path, reader->line_number,
                        name);
         return give(reader->parser, option, SOURCE_FILE, value, subject, reader->err);
     }
     const char *nearest = nearest_option(spec, name);
-    if (option == NULL && nearest != NULL && find_name(spec, nearest, strlen(nearest))->in_file)
+    if (nearest != NULL)
+        option = find_name(spec, nearest, strlen(nearest));
+    if (option != NULL && option->in_file)
         return error_set(reader->err, ERROR_USAGE, "'%s' line %d: unknown name '%s': did you mean '%s'?",
-                         reader->path, reader->line_number, name, nearest);
+                         reader->path, reader->line_number, name, file_name(option));
     return error_set(reader->err, ERROR_USAGE, "'%s' line %d: unknown name '%s'", reader->path,
                      reader->line_number, name);
 }

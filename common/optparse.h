@@ -44,6 +44,7 @@ struct optparse_option {
     bool repeatable;
     bool in_environment; /* as PREFIX_NAME in capitals */
     bool in_file;
+    const char *file_name;      /* its key in the file, if that is another than `name` */
     uint64_t min, max;          /* for optparse_number() */
     const char *const *choices; /* for optparse_choice(): names ended by NULL */
 };
