@@ -71,7 +71,8 @@ static void print_survey(const struct cache_survey *survey, const struct options
     if (survey->count > 0)
         (void)printf("%-48s %10s  %-16s %s\n", "NAME", "SIZE", "LAST USED", "STATE");
     for (size_t i = 0; i < survey->count; i++)
-        print_model(&survey->models[i]);
+        if (!cache_model_is_empty(&survey->models[i]))
+            print_model(&survey->models[i]);
     (void)printf("%s in ", units_format_bytes(bytes, cache_survey_bytes(survey, NULL)));
     output_text(survey->cache->path);
     if (options->budget > 0)
@@ -84,7 +85,8 @@ static struct json *survey_to_json(const struct cache_survey *survey, const stru
     struct json *result = json_object();
     struct json *models = json_add(result, "models", json_array());
     for (size_t i = 0; i < survey->count; i++)
-        add_model(models, survey->cache, &survey->models[i]);
+        if (!cache_model_is_empty(&survey->models[i]))
+            add_model(models, survey->cache, &survey->models[i]);
     json_add_size(result, "bytes", cache_survey_bytes(survey, NULL));
     if (options->budget > 0)
         json_add_size(result, "budget", options->budget);

@@ -29,9 +29,10 @@ struct fill {
     struct cache_record old; /* folder 0: there is none */
     uint64_t newest;         /* folder, 0 if there is none */
     uint64_t target;
-    char *path; /* of the target */
-    int home;   /* the model's folder */
-    int folder; /* the target's */
+    bool is_new; /* the target: nobody has begun it before */
+    char *path;  /* of the target */
+    int home;    /* the model's folder */
+    int folder;  /* the target's */
     uint64_t fingerprint;
 };
 
@@ -98,6 +99,7 @@ static int open_target(struct fill *f, struct error *err)
                          f->model);
     f->path = cache_version_path(f->cache, f->model, f->target);
     number_name(name, f->target);
+    f->is_new = f->target != f->newest;
     f->folder = path_make_dir(f->home, name);
     if (f->folder < 0 || futimens(f->folder, NULL) < 0)
         return fill_error(f, "make the folder", err);
@@ -136,7 +138,7 @@ static int make_room(const struct fill *f, struct error *err)
     struct cache_need need = {.model = f->model,
                               .lock = f->lock,
                               .bytes = bytes,
-                              .shared = there > tree.own ? there - tree.own : 0};
+                              .shared = f->old.folder && there > tree.own ? there - tree.own : 0};
     return cache_room_make(f->cache, f->options, &need, err);
 }
 
@@ -211,8 +213,13 @@ static enum outcome fill_once(struct fill *f, const struct cache_version *versio
                               struct cache_record *record, struct cache_filled *filled, struct error *err)
 {
     struct report report;
-    if (open_target(f, err) < 0 || make_room(f, err) < 0)
+    if (open_target(f, err) < 0)
         return FILL_FAILED;
+    if (make_room(f, err) < 0) {
+        if (f->is_new) /* nothing has come yet */
+            (void)cache_discard(f->cache, f->model, f->target);
+        return FILL_FAILED;
+    }
     int result = pull(f, false, &report, err);
     filled->bytes += report.bytes.sent;
     filled->seconds += report.seconds;
@@ -255,5 +262,6 @@ int cache_fill(const struct cache *cache, const struct options *options, const c
         f.newest = 0;
     }
     cache_record_unreserve(cache, model);
+    cache_sweep(cache);
     return outcome == FILL_DONE ? 0 : -1;
 }

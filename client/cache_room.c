@@ -5,6 +5,7 @@
 #include "client/cache_choice.h"
 #include "client/cache_lock.h"
 #include "client/cache_survey.h"
+#include "client/cache_tidy.h"
 
 #include "common/fdio.h"
 #include "common/units.h"
@@ -68,22 +69,6 @@ static void list_items(struct choice *choice, const struct cache_survey *survey,
 
 /* -- taking -- */
 
-/* What a model leaves when nothing of it is there any more. */
-static void remove_empty(const struct cache *cache, const char *model)
-{
-    char space[LIMIT_ID + 1];
-    struct cache_record record;
-    if (cache_record_load(cache, model, &record))
-        return;
-    int folder = cache_model_folder(cache, model, false);
-    if (folder >= 0)
-        (void)unlinkat(folder, CACHE_CURRENT, 0);
-    fdio_drop(&folder);
-    (void)snprintf(space, sizeof space, "%.*s", (int)(strchr(model, '/') - model), model);
-    if (unlinkat(cache->models, model, AT_REMOVEDIR) == 0)
-        (void)unlinkat(cache->models, space, AT_REMOVEDIR);
-}
-
 /* Under SWITCH: 1 it went, 0 it is in use now, -1 with errno. */
 static int take_folder(const struct cache *cache, const struct cache_item *item, int lock)
 {
@@ -114,7 +99,7 @@ static int take_item(const struct cache *cache, const struct options *options, c
             if (result < 0)
                 error_set_sys(err, ERROR_FAILED, errno, "cannot remove '%s' from the cache", item->model);
             if (result > 0 && !own)
-                remove_empty(cache, item->model);
+                cache_tidy_model(cache, item->model);
             cache_lock_drop(lock, CACHE_LOCK_SWITCH);
         }
     }
@@ -291,6 +276,7 @@ int cache_room_prune(const struct cache *cache, const struct options *options, b
     }
     fdio_drop(&room);
     cache_sweep(cache);
+    cache_tidy(cache);
     if (result >= 0 && !enough)
         return error_set(err, ERROR_NO_SPACE,
                          "the cache stays larger than its budget of %s: the rest is pinned or in use",
@@ -323,7 +309,7 @@ static int remove_locked(const struct cache *cache, const char *model, int lock,
         result = error_set_sys(err, ERROR_FAILED, errno, "cannot remove '%s' from the cache", model);
     else if (!found)
         result = error_set(err, ERROR_NO_MODEL, "there is no model '%s' in the cache", model);
-    remove_empty(cache, model);
+    cache_tidy_model(cache, model);
     cache_survey_release(&survey);
     return result;
 }

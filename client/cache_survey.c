@@ -1,8 +1,7 @@
-/* One walk, three levels deep; the folders below are walked only where no record tells their size. */
+/* One walk, three levels deep; the folders below are walked only where leftovers are. */
 #include "client/cache_survey.h"
 
 #include "client/cache_lock.h"
-#include "client/cache_tree.h"
 
 #include "common/fdio.h"
 #include "common/path.h"
@@ -10,6 +9,8 @@
 #include "proto/name.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,22 +48,11 @@ static bool is_held(const struct cache_survey *survey, const char *model, uint64
     return held;
 }
 
-static void add_leftover(struct cache_survey *survey, struct cache_model *model, const char *path,
-                         uint64_t number)
+static void add_leftover(struct cache_survey *survey, struct cache_model *model, uint64_t number)
 {
-    struct stat st;
-    struct cache_tree tree;
-    struct error ignored;
-    int fd = path_open(survey->cache->models, path, O_RDONLY | O_DIRECTORY, 0);
-    if (fd >= 0 && fstat(fd, &st) == 0 && cache_tree_look(fd, &tree, NULL, &ignored) == 0) {
-        model->leftovers = grow(model->leftovers, model->leftover_count, sizeof *model->leftovers);
-        model->leftovers[model->leftover_count++] =
-            (struct cache_leftover){.folder = number,
-                                    .bytes = tree.own + tree.staged,
-                                    .used_ns = cache_time_ns(&st.st_mtim),
-                                    .in_use = is_held(survey, model->name, number)};
-    }
-    fdio_drop(&fd);
+    model->leftovers = grow(model->leftovers, model->leftover_count, sizeof *model->leftovers);
+    model->leftovers[model->leftover_count++] =
+        (struct cache_leftover){.folder = number, .in_use = is_held(survey, model->name, number)};
 }
 
 static int depth_of(const char *path)
@@ -95,18 +85,115 @@ static enum walk_step see(void *context, const struct walk_entry *entry, struct 
         model->complete = true;
         model->in_use = is_held(survey, model->name, number);
     } else {
-        add_leftover(survey, model, entry->path, number);
+        add_leftover(survey, model, number);
     }
     return WALK_SKIP;
 }
 
+/* -- what the leftovers of a model take -- */
+
+/* A file of one of its folders. Folders share files by hard links. */
+struct place {
+    uint64_t inode, bytes;
+    unsigned order;                  /* of the folder, among those that have the file: the first one counts */
+    struct cache_leftover *leftover; /* NULL: of the complete version */
+};
+
+struct places {
+    struct place *list;
+    size_t count, capacity;
+    unsigned order;
+    struct cache_leftover *leftover;
+};
+
+static enum walk_step add_place(void *context, const struct walk_entry *entry, struct error *err)
+{
+    struct places *places = context;
+    (void)err;
+    if (entry->kind != WALK_FILE)
+        return WALK_ON;
+    if (places->count == places->capacity) {
+        places->capacity = places->capacity ? 2 * places->capacity : 64;
+        places->list = realloc(places->list, places->capacity * sizeof *places->list);
+        if (!places->list)
+            abort();
+    }
+    places->list[places->count++] = (struct place){.inode = entry->st.st_ino,
+                                                   .bytes = (uint64_t)entry->st.st_size,
+                                                   .order = places->order,
+                                                   .leftover = places->leftover};
+    return WALK_ON;
+}
+
+/* Collects the files of a folder; with a leftover, also its time. */
+static void look_into(const struct cache_survey *survey, const struct cache_model *model, uint64_t number,
+                      struct places *places)
+{
+    char *path;
+    struct stat st;
+    struct error ignored;
+    if (asprintf(&path, "%s/%" PRIu64, model->name, number) < 0)
+        abort();
+    int fd = path_open(survey->cache->models, path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0 && places->leftover && fstat(fd, &st) == 0)
+        places->leftover->used_ns = cache_time_ns(&st.st_mtim);
+    if (fd >= 0)
+        (void)walk_tree(fd, false, add_place, places, &ignored); /* it may just be removed */
+    fdio_drop(&fd);
+    free(path);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* How many of the leftovers are older. */
+static size_t rank_of(const struct cache_model *model, size_t leftover)
+{
+    size_t rank = 0;
+    for (size_t i = 0; i < model->leftover_count; i++)
+        rank += model->leftovers[i].folder < model->leftovers[leftover].folder;
+    return rank;
+}
+
+/* A file counts where it stays longest: in the complete version, else in a folder in use, else in the newest.
+ */
+static void measure_leftovers(const struct cache_survey *survey, struct cache_model *model)
+{
+    struct places places = {0};
+    if (model->complete)
+        look_into(survey, model, model->record.folder, &places);
+    for (size_t i = 0; i < model->leftover_count; i++) {
+        places.leftover = &model->leftovers[i];
+        places.order = (places.leftover->in_use ? 1 : 1 + (unsigned)model->leftover_count) +
+                       (unsigned)(model->leftover_count - 1 - rank_of(model, i));
+        look_into(survey, model, model->leftovers[i].folder, &places);
+    }
+    if (places.count > 0)
+        qsort(places.list, places.count, sizeof *places.list, compare_places);
+    for (size_t i = 0; i < places.count; i++)
+        if (places.list[i].leftover && (i == 0 || places.list[i].inode != places.list[i - 1].inode))
+            places.list[i].leftover->bytes += places.list[i].bytes;
+    free(places.list);
+}
+
+/* -- */
+
 int cache_survey_take(struct cache_survey *survey, const struct cache *cache, struct error *err)
 {
     *survey = (struct cache_survey){.cache = cache};
-    if (walk_tree(cache->models, false, see, survey, err) == 0)
-        return 0;
-    cache_survey_release(survey);
-    return -1;
+    if (walk_tree(cache->models, false, see, survey, err) < 0) {
+        cache_survey_release(survey);
+        return -1;
+    }
+    for (size_t i = 0; i < survey->count; i++)
+        if (survey->models[i].leftover_count > 0)
+            measure_leftovers(survey, &survey->models[i]);
+    return 0;
 }
 
 void cache_survey_release(struct cache_survey *survey)
@@ -117,6 +204,11 @@ void cache_survey_release(struct cache_survey *survey)
     }
     free(survey->models);
     *survey = (struct cache_survey){0};
+}
+
+bool cache_model_is_empty(const struct cache_model *model)
+{
+    return !model->complete && !model->pulling && model->leftover_count == 0;
 }
 
 bool cache_is_filling(const struct cache_model *model, const struct cache_leftover *leftover)

@@ -1,7 +1,8 @@
 /* All that lies in the local tier, as it is now: for lists, and for deciding what goes.
  *
- * Sizes of complete models are what their records say; what else lies there is walked. Other processes go on
- * meanwhile: who acts on it looks again under the locks. Blocking. */
+ * Sizes of complete models are what their records say; where a model has leftovers its folders are walked,
+ * and a file that several of them share counts once. Other processes go on meanwhile: who acts on it looks
+ * again under the locks. Blocking. */
 #ifndef CLIENT_CACHE_SURVEY_H
 #define CLIENT_CACHE_SURVEY_H
 
@@ -38,6 +39,9 @@ struct cache_survey {
 
 int cache_survey_take(struct cache_survey *survey, const struct cache *cache, struct error *err);
 void cache_survey_release(struct cache_survey *survey);
+
+/* Whether nothing but empty folders is left of it. */
+bool cache_model_is_empty(const struct cache_model *model);
 
 /* Whether the pull under way fills this folder: it takes the newest one that is not the complete one. */
 bool cache_is_filling(const struct cache_model *model, const struct cache_leftover *leftover);

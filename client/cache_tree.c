@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGING ".mstore/"
+#define STAGING ".mstore"
 /* What NFS makes of a file that is removed while it is open. */
 #define NFS_SILLY ".nfs"
 
@@ -18,15 +18,12 @@ struct look {
     struct listing *listing;
 };
 
-static bool is_staging(const char *path)
-{
-    return strncmp(path, STAGING, sizeof STAGING - 1) == 0;
-}
-
 static enum walk_step look_at(void *context, const struct walk_entry *entry, struct error *err)
 {
     struct look *look = context;
     (void)err;
+    if (entry->kind == WALK_FOLDER && strcmp(entry->path, STAGING) == 0)
+        return WALK_SKIP;
     if (entry->kind == WALK_FOLDER || strncmp(entry->name, NFS_SILLY, sizeof NFS_SILLY - 1) == 0)
         return WALK_ON;
     if (entry->kind != WALK_FILE) {
@@ -34,10 +31,6 @@ static enum walk_step look_at(void *context, const struct walk_entry *entry, str
         return WALK_ON;
     }
     uint64_t size = (uint64_t)entry->st.st_size;
-    if (is_staging(entry->path)) {
-        look->tree->staged += size;
-        return WALK_ON;
-    }
     look->tree->files++;
     look->tree->bytes += size;
     look->tree->own += entry->st.st_nlink == 1 ? size : 0;
@@ -77,7 +70,7 @@ static enum walk_step link_one(void *context, const struct walk_entry *entry, st
     const struct linking *linking = context;
     const char *name;
     (void)err;
-    if (entry->kind == WALK_FOLDER && strcmp(entry->path, ".mstore") == 0)
+    if (entry->kind == WALK_FOLDER && strcmp(entry->path, STAGING) == 0)
         return WALK_SKIP;
     if (entry->kind != WALK_FILE || path_make_parents(linking->to, entry->path) < 0)
         return WALK_ON;

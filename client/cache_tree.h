@@ -11,7 +11,6 @@
 struct cache_tree {
     uint64_t files, bytes; /* of regular files, without what a pull keeps below .mstore */
     uint64_t own;          /* thereof with no other name: what goes when the folder goes */
-    uint64_t staged;       /* below .mstore */
     uint64_t odd;          /* entries that are neither file nor folder */
 };
 

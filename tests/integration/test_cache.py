@@ -54,6 +54,11 @@ class Tier:
     def names(self):
         return {name for name, m in self.ls().items() if m["state"] == "complete"}
 
+    def tree(self):
+        """All that lies there, for a failure."""
+        return "\n".join(sorted(f"{os.lstat(p).st_ino} {os.lstat(p).st_size} {p.relative_to(self.path)}"
+                                for p in self.path.rglob("*") if not p.is_dir()))
+
     def used(self):
         """Bytes of all files below, each once however many names it has."""
         found = {}
