@@ -84,7 +84,7 @@ enum option_id {
 #define CACHE                                                                                                \
     (CACHE_LS | CACHE_PRUNE | CACHE_PATHS | 1u << COMMAND_CACHE_RM | 1u << COMMAND_CACHE_PIN |               \
      1u << COMMAND_CACHE_UNPIN)
-#define ALL    ((1u << COMMAND_COUNT) - 1)
+#define ALL    (((1u << COMMAND_COUNT) - 1) & ~(1u << COMMAND_NONE))
 #define LOCAL  (BENCH_READ | BENCH_REPORT | CACHE) /* these talk to no server */
 #define REMOTE (ALL & ~LOCAL)
 

@@ -279,12 +279,14 @@ static void misplaced_options_are_refused(void **state)
     refuse_line("pull --add a/b d", "option '--add' does not go with 'pull': it is for 'push'");
     refuse_line("push -y /tmp a/b", "option '-y, --yes' does not go with 'push': it is for 'rm'");
     refuse_line("push --io direct /tmp a/b",
-                "option '--io' does not go with 'push': it is for 'pull' or 'bench'");
-    refuse_line("ls -n 4",
-                "option '-n, --streams' does not go with 'ls': it is for 'push' or 'pull' or 'bench'");
+                "option '--io' does not go with 'push': it is for 'pull' or 'bench' or 'get' or 'run'");
+    refuse_line(
+        "ls -n 4",
+        "option '-n, --streams' does not go with 'ls': it is for 'push' or 'pull' or 'bench' or 'get' or "
+        "'run'");
     refuse_line("rm --dry-run a/b", "option '--dry-run' does not go with 'rm': it is for 'push' or 'pull'");
-    refuse_line("info --progress none a/b",
-                "option '--progress' does not go with 'info': it is for 'push' or 'pull' or 'verify'");
+    refuse_line("info --progress none a/b", "option '--progress' does not go with 'info': it is for 'push' "
+                                            "or 'pull' or 'verify' or 'get' or 'run'");
     refuse_line("bench read --chart a.svg f",
                 "option '--chart' does not go with 'bench read': it is for 'bench report'");
     refuse_line("bench report --rounds 2 f",
@@ -565,6 +567,57 @@ static int leave_directory(void **state)
     return rmdir("mstore") < 0 || chdir("/") < 0 || rmdir(directory) < 0;
 }
 
+/* -- the local tier -- */
+
+static void the_words_of_a_command_that_is_run_are_its_own(void **state)
+{
+    (void)state;
+    struct options o = accept_line("--warm run ns/m --budget 1.5G -- sh -c ~ --json {}");
+    assert_int_equal(o.command, COMMAND_RUN);
+    assert_true(o.warm && o.budget == 1500000000 && !o.json);
+    assert_int_equal(o.arguments.count, 6);
+    assert_string_equal(o.arguments.items[0], "ns/m");
+    assert_string_equal(o.arguments.items[3], "");
+    assert_string_equal(o.arguments.items[4], "--json");
+    options_release(&o);
+    refuse_line("run ns/m", "'run' lacks an argument: write mstore run NS/MODEL -- CMD...");
+    refuse_line("run ns/m ~", "'' is no argument: write mstore run NS/MODEL -- CMD...");
+    refuse_line(
+        "run --json ns/m -- true",
+        "option '--json' does not go with 'run': it is for 'push' or 'pull' or 'ls' or 'info' or 'rm' or "
+        "'verify' or 'doctor' or 'status' or 'bench' or 'bench read' or 'bench report' or 'get' or 'cache "
+        "ls' or 'cache rm' or 'cache pin' or 'cache unpin' or 'cache prune' or 'cache paths'");
+}
+
+static void the_cache_is_asked_without_a_server(void **state)
+{
+    (void)state;
+    struct options o = accept_line("cache rm a/b c/d");
+    assert_int_equal(o.command, COMMAND_CACHE_RM);
+    assert_int_equal(o.arguments.count, 2);
+    options_release(&o);
+    struct error err = {0};
+    assert_int_equal(parse(&o, "-s nas cache ls", &err), -1);
+    assert_non_null(strstr(err.text, "option '-s, --server' does not go with 'cache ls'"));
+    refuse_line("cache pin a/b nomodel",
+                "'nomodel' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
+    refuse_line("cache ls a/b", "'a/b' is one argument too many: write mstore cache ls");
+    refuse_line("get a/b --budget 0", "option '--budget': '0' is too little: give at least 1 byte");
+}
+
+static void the_budget_has_another_name_in_the_file(void **state)
+{
+    (void)state;
+    write_config("cache-budget = 2G\n");
+    struct options o = accept_line("cache ls");
+    assert_true(o.budget == 2000000000);
+    options_release(&o);
+    o = accept_line("cache ls --budget 3G");
+    assert_true(o.budget == 3000000000);
+    options_release(&o);
+    refuse_config("budget = 2G\n", "line 1: unknown name 'budget': did you mean 'cache-budget'?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +647,9 @@ int main(void)
         cmocka_unit_test(an_unreadable_config_is_an_error_and_no_usage_error),
         cmocka_unit_test(a_refusal_still_tells_whether_json_is_wanted),
         cmocka_unit_test(each_command_has_its_own_help),
+        cmocka_unit_test(the_words_of_a_command_that_is_run_are_its_own),
+        cmocka_unit_test(the_cache_is_asked_without_a_server),
+        cmocka_unit_test(the_budget_has_another_name_in_the_file),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }
