@@ -31,7 +31,8 @@ static void print_program(FILE *out)
                   "\n"
                   "'" PROGRAM " COMMAND --help' shows what goes with a command.\n"
                   "Server and token file are also read from MSTORE_SERVER and MSTORE_TOKEN_FILE, or from\n"
-                  "'server = HOST[:PORT]' and 'token-file = FILE' in $XDG_CONFIG_HOME/mstore/config.\n\n"
+                  "'server = HOST[:PORT]' and 'token-file = FILE' in $XDG_CONFIG_HOME/mstore/config,\n"
+                  "the local cache from MSTORE_CACHE and 'cache-budget = SIZE' there.\n\n"
                   "exit status: 0 done and verified, 1 failed, 2 wrong usage, 3 no such model, 4 refused,\n"
                   "5 bytes do not match their hash, 6 no connection, 7 some files failed, 8 no space,\n"
                   "9 another push to the model is running\n");

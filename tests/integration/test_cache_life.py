@@ -29,6 +29,7 @@ class Life:
         self.pinned = set()
         self.holders = {}   # name: (process, path, version)
         self.said = []      # what was done, for a failure
+        self.counts = dict.fromkeys(("evicted", "killed", "refused", "fetched"), 0)
         for name in NAMES:
             self.publish(name)
 
@@ -86,6 +87,7 @@ class Life:
         assert self.pinned <= complete
         assert {n for n, e in entries.items() if e["pinned"]} == self.pinned
         gone = [n for n in self.order if n in before - complete]
+        self.counts["evicted"] += len(gone)
         stayed = [n for n in self.order if n in complete and n != got and n not in self.pinned
                   and n not in self.holders]
         assert not gone or not stayed or self.order.index(gone[-1]) < self.order.index(stayed[0])
@@ -99,11 +101,13 @@ class Life:
         result = self.tier.run("--json", "get", name, "--budget", self.budget_text(), timeout=120)
         if result.status == 8:
             assert kept + needs > self.budget, result
+            self.counts["refused"] += 1
             return None
         assert result.status == 0, result
         assert kept + needs <= self.budget, result
         assert self.version_at(result.data["path"], name) == self.version[name]
         self.use(name)
+        self.counts["fetched"] += result.data["bytes_received"] > 0
         return name
 
     def get_killed(self, name):
@@ -115,6 +119,7 @@ class Life:
             running.kill()
         status = running.wait(120).status
         assert status in (0, 8, -9), running.result
+        self.counts["killed"] += status == -9
         if status != 8 and self.is_current(name):
             self.use(name)  # it may have got so far
         return name
@@ -225,13 +230,17 @@ def live(client, work, size, steps, seed):
     assert life.tier.used() == len(life.tier.names()) * size
     assert os.listdir(life.tier.path / "trash") == []
     assert [n for n in os.listdir(life.tier.path / "state") if not n.endswith(".json")] == []
+    return life.counts
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_forty_operations_on_small_models(client, work, seed):
-    live(client, work, 400_000, 40, seed)
+    counts = live(client, work, 400_000, 40, seed)
+    assert min(counts["evicted"], counts["killed"], counts["fetched"]) > 0, counts
 
 
 @pytest.mark.slow
 def test_two_hundred_operations_and_kills_under_a_budget_of_1_gb_with_models_of_400_mb(client, work):
-    live(client, work, 400_000_000, 200, seed=int(os.environ.get("MSTORE_SEED", "7")))
+    counts = live(client, work, 400_000_000, 200, seed=int(os.environ.get("MSTORE_SEED", "7")))
+    print(counts)
+    assert min(counts["evicted"], counts["killed"], counts["fetched"]) >= 20, counts
