@@ -13,7 +13,8 @@ import pytest
 from harness import BUILD, SLOWNESS
 
 COMPLETION = BUILD / "completion"
-COMMANDS = {"push", "pull", "ls", "info", "rm", "verify", "doctor", "status", "bench", "bench read", "bench report"}
+COMMANDS = {"push", "pull", "ls", "info", "rm", "verify", "doctor", "status", "bench", "bench read", "bench report",
+            "get", "run", "cache ls", "cache rm", "cache pin", "cache unpin", "cache prune", "cache paths"}
 
 # What is typed, and what completes its last word. Shells show letters and what is no candidate differently: these
 # hold in all of them. Folders have a slash in some.
@@ -42,6 +43,8 @@ CASES = [
     ("mstore bench read --ca", {"--cache"}),
     ("mstore bench report folder --ch", {"--chart"}),
     ("mstore bench report --chart file\\ o", {"file one.gguf"}),
+    ("mstore cache pr", {"prune"}),
+    ("mstore cache paths --co", {"--comfyui"}),
     ("mstored --lo", {"--log-level"}),
     ("mstored --log-level w", {"warn"}),
     ("mstored --root f", {"folder"}),
