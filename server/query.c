@@ -77,7 +77,8 @@ static int run_info(struct query *q)
                                   .version = fingerprint_of(&q->version.manifest.listing)};
     q->error.code = ERROR_NONE;
     add_model(q, &model);
-    q->metadata = version_metadata(&q->version, q->cancelled);
+    if (!q->brief)
+        q->metadata = version_metadata(&q->version, q->cancelled);
     return 0;
 }
 
