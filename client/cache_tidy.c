@@ -40,7 +40,9 @@ void cache_tidy_model(const struct cache *cache, const char *model)
     if (folder >= 0)
         (void)unlinkat(folder, CACHE_CURRENT, 0);
     fdio_drop(&folder);
-    (void)snprintf(space, sizeof space, "%.*s", (int)(strchr(model, '/') - model), model);
+    size_t length = strcspn(model, "/");
+    memcpy(space, model, length);
+    space[length] = '\0';
     if (unlinkat(cache->models, model, AT_REMOVEDIR) == 0)
         (void)unlinkat(cache->models, space, AT_REMOVEDIR);
 }

@@ -23,7 +23,7 @@ struct load_time load_time_of(uint64_t bytes, double server_rate, size_t pulls, 
 /* "load_seconds":{"server":…,"local":…}, null where it is not known. */
 void load_time_add_json(struct json *object, const struct load_time *time);
 
-#define LOAD_TIME_TEXT_MAX 256
+#define LOAD_TIME_TEXT_MAX 512
 
 /* "about 19 s from the server (by the last 7 pulls), 8.0 s from a local disk"; "" where nothing is known.
  * Returns `out`. */

@@ -29,8 +29,9 @@ static bool warn(struct place place, const struct listing *files, bool shards_to
     model_summary_read(&summary, &source);
     for (size_t i = 0; i < summary.findings.count; i++) {
         const struct model_finding *f = &summary.findings.items[i];
-        if (!finding_stops(f->finding.kind) || (f->finding.kind == FINDING_MISSING_SHARD && !shards_too))
-            continue;
+        if (!finding_stops(f->finding.kind) || f->finding.kind == FINDING_UNFINISHED ||
+            (f->finding.kind == FINDING_MISSING_SHARD && !shards_too))
+            continue; /* what is unfinished by its name is the scan's to judge, and --all takes it */
         report_warn(report, options, "'%s' %s", f->path, f->finding.text);
         found = true;
     }

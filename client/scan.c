@@ -16,10 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A Git LFS pointer is a text of about 130 bytes that begins so (Git LFS specification). */
-#define LFS_POINTER     "version https://git-lfs.github.com/spec/v1"
-#define LFS_POINTER_MAX 1024
-
 struct scanning {
     struct scan *scan;
     const struct options *options;
@@ -33,28 +29,6 @@ static uint64_t source_number(const struct stat *st)
 {
     uint64_t parts[3] = {st->st_ino, (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec};
     return (fnv1a_64(parts, sizeof parts) & LIMIT_SIZE) | 1;
-}
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t length = strlen(name), wanted = strlen(ending);
-    return length >= wanted && strcmp(name + length - wanted, ending) == 0;
-}
-
-static void warn_of_pointer(struct scanning *s, const struct walk_entry *entry)
-{
-    char start[sizeof LFS_POINTER];
-    bool weights =
-        ends_in(entry->name, ".safetensors") || ends_in(entry->name, ".gguf") || ends_in(entry->name, ".bin");
-    if (!weights || entry->st.st_size >= LFS_POINTER_MAX)
-        return;
-    int fd = fdio_openat(s->scan->folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
-    ssize_t n = fd < 0 ? -1 : fdio_read(fd, start, sizeof start - 1);
-    fdio_drop(&fd);
-    if (n == (ssize_t)sizeof start - 1 && memcmp(start, LFS_POINTER, sizeof start - 1) == 0)
-        report_warn(s->report, s->options,
-                    "warning: '%s' is a Git LFS pointer, not the weights: fetch them with 'git lfs pull'",
-                    entry->path);
 }
 
 static void fail(struct scanning *s, const struct walk_entry *entry, const char *what, int sys)
@@ -86,7 +60,6 @@ static enum walk_step add_file(struct scanning *s, const struct walk_entry *entr
         fail(s, entry, "cannot read", errno);
         return WALK_ON;
     }
-    warn_of_pointer(s, entry);
     if (s->scan->listing.count == LIMIT_FILES ||
         s->scan->listing.path_bytes + strlen(file.path) > LIMIT_PATHS) {
         error_set(err, ERROR_FAILED,

@@ -11,6 +11,7 @@ import sys
 Command = collections.namedtuple("Command", "name arguments help")
 Option = collections.namedtuple("Option", "letter name argument repeatable commands choices help")
 
+SEVERAL = "see '--help' of each"  # what a word is that is only the first of several commands
 FILES, FOLDERS = ("FILE", "PATH", "SRC"), ("DIR", "DST")
 
 
@@ -66,7 +67,7 @@ def stages(commands):
         if not second:
             heads[first] = command
         elif first not in heads:
-            heads[first] = Command(first, [], "see '--help' of each")
+            heads[first] = Command(first, [], SEVERAL)
     return list(heads.values()), double(commands)
 
 
@@ -75,8 +76,9 @@ def second_words(commands, head):
 
 
 def goes_with(option, command):
-    """Whether an option may stand where so much of a command is known."""
-    return any(name == command.name or name.startswith(command.name + " ") for name in option.commands)
+    """Whether an option may stand where so much of a command is known: all of it, or the first word of several."""
+    return any(name == command.name or (command.help == SEVERAL and name.startswith(command.name + " "))
+               for name in option.commands)
 
 
 # ---- bash ----

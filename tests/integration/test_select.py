@@ -90,14 +90,14 @@ def test_b78_unfinished_download_stops_the_push(server, client, src, name):
 
 
 @pytest.mark.parametrize("name", ["model-00001.safetensors", "model.gguf", "pytorch_model.bin"])
-def test_b80_lfs_pointer_is_warned_of(server, client, src, dst, name):
+def test_b80_lfs_pointer_stops_the_push(server, client, src, dst, name):
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 4976698672\n" % 0
     (src / name).write_bytes(pointer)
     (src / "README.md").write_bytes(pointer)
-    result = client.ok("push", src, "ns/m")
+    result = client.fails(7, "push", src, "ns/m")
     assert name in result.err and "LFS" in result.err.upper() and "README.md" not in result.err
-    assert any(name in warning for warning in push(client, src)["warnings"])
-    pull(client, dst)
+    assert any(name in warning for warning in push(client, src, "ns/m", "--allow-incomplete")["warnings"])
+    pull(client, dst, "ns/m", "--allow-incomplete")
     assert (dst / name).read_bytes() == pointer
 
 
