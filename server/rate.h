@@ -18,7 +18,7 @@ struct rate {
     unsigned count;
 };
 
-/* The count is 0 now. Times are of any clock that does not go back, in milliseconds. */
+/* The count is 0 now, and never falls. Times are of any clock that does not go back, in milliseconds. */
 void rate_begin(struct rate *rate, uint64_t now_ms);
 void rate_note(struct rate *rate, uint64_t now_ms, uint64_t bytes);
 

@@ -377,7 +377,8 @@ static void on_tick(uv_timer_t *timer)
         s->last_bytes = bytes;
         s->last_life_ms = now;
     }
-    rate_note(&s->rate, now, describe_request(s).payload);
+    if (s->type)
+        rate_note(&s->rate, now, describe_request(s).payload);
     if (!s->admission.is_proven && now - s->opened_ms >= HELLO_TIMEOUT_MS) {
         refuse(s, "no token was proven in time");
         return;
