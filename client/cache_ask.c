@@ -1,4 +1,4 @@
-/* `info` with `brief`. A server that does not know the word sends the files too; they are passed over. */
+/* `info` with `brief`. A server that does not know the word sends more; it is passed over. */
 #include "client/cache_ask.h"
 
 #include "client/attempts.h"
@@ -26,8 +26,9 @@ static int read_answer(struct control *control, struct cache_version *version, s
         if (control_next(control, &message, err) < 0)
             return -1;
         enum message_type type = message.type;
-        bool good =
-            type == MESSAGE_MODEL ? !has_model : has_model && (type == MESSAGE_FILES || type == MESSAGE_END);
+        bool good = type == MESSAGE_MODEL ? !has_model
+                                          : has_model && (type == MESSAGE_FILES || type == MESSAGE_METADATA ||
+                                                          type == MESSAGE_END);
         if (type == MESSAGE_MODEL && good) {
             take_model(version, &message.u.model);
             has_model = true;

@@ -122,7 +122,7 @@ static const struct optparse_option table[] = {
      .commands = TRANSFER},
     {OPTION_ADD, 0, "add", NULL, "keep the stored files that the source lacks", .commands = PUSH},
     {OPTION_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL,
-     "also a model that lacks a shard or has a broken file", .commands = PUSH | PULL},
+     "also a model that lacks a shard or has a broken file", .commands = TRANSFER | TIER},
     {OPTION_SHA256, 0, "sha256", NULL, "record the SHA-256 of each file; reads them once more",
      .commands = PUSH},
     {OPTION_LAYOUT, 0, "layout", "LAYOUT",

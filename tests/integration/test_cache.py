@@ -207,6 +207,17 @@ def test_what_stands_in_the_place_of_a_record_is_not_opened(tier, store, work):
     assert tier.data("ns/m")["bytes_received"] == 0
 
 
+def test_a_model_that_lacks_a_shard_is_status_7_unless_it_may(tier, client, work):
+    src = work / "sources" / "cut"
+    for number in (1, 3):
+        models.rnd(src / f"model-{number:05}-of-00003.safetensors", 1000, seed=number)
+    client.ok("push", src, "ns/cut", "--allow-incomplete")
+    for _ in range(2):  # what was received does not make it whole
+        assert tier.fails(7, "get", "ns/cut").out == ""
+        assert tier.names() == set()
+    models.assert_same(src, tier.get("ns/cut", "--allow-incomplete"))
+
+
 # -- at the same time, and killed --
 
 @pytest.mark.sanitize

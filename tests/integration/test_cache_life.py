@@ -243,4 +243,4 @@ def test_forty_operations_on_small_models(client, work, seed):
 def test_two_hundred_operations_and_kills_under_a_budget_of_1_gb_with_models_of_400_mb(client, work):
     counts = live(client, work, 400_000_000, 200, seed=int(os.environ.get("MSTORE_SEED", "7")))
     print(counts)
-    assert min(counts["evicted"], counts["killed"], counts["fetched"]) >= 20, counts
+    assert min(counts["evicted"], counts["killed"], counts["fetched"]) >= 10, counts
