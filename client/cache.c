@@ -88,10 +88,16 @@ void cache_close(struct cache *cache)
 
 /* -- names -- */
 
+char *cache_namespace(char name[LIMIT_ID_PART + 1], const char *model)
+{
+    (void)snprintf(name, LIMIT_ID_PART + 1, "%.*s", (int)strcspn(model, "/"), model);
+    return name;
+}
+
 char *cache_flat_name(char name[CACHE_NAME_MAX], const char *model, const char *suffix)
 {
-    const char *slash = strchr(model, '/');
-    (void)snprintf(name, CACHE_NAME_MAX, "%.*s--%s%s", (int)(slash - model), model, slash + 1, suffix);
+    int space = (int)strcspn(model, "/");
+    (void)snprintf(name, CACHE_NAME_MAX, "%.*s--%s%s", space, model, model + space + 1, suffix);
     return name;
 }
 
@@ -120,15 +126,14 @@ char *cache_version_path(const struct cache *cache, const char *model, uint64_t 
 
 static int make_model_folder(const struct cache *cache, const char *model)
 {
-    char space[LIMIT_ID + 1];
-    const char *slash = strchr(model, '/');
-    (void)snprintf(space, sizeof space, "%.*s", (int)(slash - model), model);
+    char space[LIMIT_ID_PART + 1];
     int fd = -1;
+    (void)cache_namespace(space, model);
     for (int attempt = 0; fd < 0 && attempt < MAKE_ATTEMPTS; attempt++) {
         int outer = path_make_dir(cache->models, space);
         if (outer < 0)
             return -1;
-        fd = path_make_dir(outer, slash + 1);
+        fd = path_make_dir(outer, model + strlen(space) + 1);
         int saved = errno;
         fdio_drop(&outer);
         errno = saved;

@@ -40,6 +40,9 @@ struct cache {
 int cache_open(struct cache *cache, struct error *err);
 void cache_close(struct cache *cache);
 
+/* The part of a model id before the slash. Returns `name`. */
+char *cache_namespace(char name[LIMIT_ID_PART + 1], const char *model);
+
 /* "<namespace>--<model><suffix>". Returns `name`. */
 char *cache_flat_name(char name[CACHE_NAME_MAX], const char *model, const char *suffix);
 

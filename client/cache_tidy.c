@@ -32,7 +32,7 @@ static bool model_of(const char *file, char model[LIMIT_ID + 1])
 
 void cache_tidy_model(const struct cache *cache, const char *model)
 {
-    char space[LIMIT_ID + 1];
+    char space[LIMIT_ID_PART + 1];
     struct cache_record record;
     if (cache_record_load(cache, model, &record))
         return;
@@ -40,11 +40,8 @@ void cache_tidy_model(const struct cache *cache, const char *model)
     if (folder >= 0)
         (void)unlinkat(folder, CACHE_CURRENT, 0);
     fdio_drop(&folder);
-    size_t length = strcspn(model, "/");
-    memcpy(space, model, length);
-    space[length] = '\0';
     if (unlinkat(cache->models, model, AT_REMOVEDIR) == 0)
-        (void)unlinkat(cache->models, space, AT_REMOVEDIR);
+        (void)unlinkat(cache->models, cache_namespace(space, model), AT_REMOVEDIR);
 }
 
 static bool is_backed(const struct cache *cache, const char *model)
