@@ -1,6 +1,8 @@
 /* The tables say all that there is to say; here is where it stands on the screen. */
 #include "client/help.h"
 
+#include "client/command_table.h"
+
 #include "proto/version.h"
 
 #include <string.h>
@@ -12,10 +14,9 @@
 
 static void print_command(FILE *out, enum command command)
 {
-    const char *name = options_command_name(command);
+    const char *name = command_names[command];
     int rest = COMMAND_COLUMN - (int)strlen(name) - 1;
-    (void)fprintf(out, "  %s %-*s %s\n", name, rest, options_command_synopsis(command),
-                  options_command_help(command));
+    (void)fprintf(out, "  %s %-*s %s\n", name, rest, command_synopsis(command), command_help(command));
 }
 
 static void print_program(FILE *out)
@@ -44,10 +45,9 @@ void help_print(FILE *out, enum command command)
         print_program(out);
         return;
     }
-    const char *synopsis = options_command_synopsis(command);
-    (void)fprintf(out, "usage: " PROGRAM " %s [options]%s%s\n\n%s\n\noptions:\n",
-                  options_command_name(command), synopsis[0] ? " " : "", synopsis,
-                  options_command_help(command));
+    const char *synopsis = command_synopsis(command);
+    (void)fprintf(out, "usage: " PROGRAM " %s [options]%s%s\n\n%s\n\noptions:\n", command_names[command],
+                  synopsis[0] ? " " : "", synopsis, command_help(command));
     optparse_print_options(out, options_spec(), 1u << command);
 }
 

@@ -1,13 +1,11 @@
-/* The client's options: the table of options, the table of commands, and the checks that need nothing
- * but the command line itself.
- *
- * Each row of the tables says all that is known of an option or command, so that parsing, help and the
- * man-page test cannot disagree. */
+/* The client's options: their table, their values, their sources. A row of the table says all that is known
+ * of an option, so that parsing, help and the man-page test cannot disagree. */
 #include "client/options.h"
 
 #include "client/arguments.h"
 #include "client/bench_layers.h"
 #include "client/chart.h"
+#include "client/command_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +13,8 @@
 #include "common/units.h"
 #include "proto/name.h"
 
-#define PROGRAM       OPTIONS_PROGRAM
-#define HELP_MODEL    "NS/MODEL"
-#define ARGUMENTS_ANY SIZE_MAX
+#define PROGRAM    OPTIONS_PROGRAM
+#define HELP_MODEL "NS/MODEL"
 
 enum option_id {
     OPTION_SERVER,
@@ -168,76 +165,6 @@ static const struct optparse_option table[] = {
     {OPTION_VERBOSE, 'v', "verbose", NULL, "say more; repeatable", .commands = ALL, .repeatable = true},
     {OPTION_HELP, 'h', "help", NULL, "this text, or a command's", .commands = ALL, .repeatable = true},
     {OPTION_VERSION, 0, "version", NULL, "the version", .commands = ALL, .repeatable = true},
-};
-
-struct command_row {
-    const char *name;
-    const char *synopsis;
-    const char *help;
-    size_t min, max;                 /* number of arguments */
-    size_t first_model, model_count; /* which of them are model ids */
-};
-
-static const struct command_row commands[COMMAND_COUNT] = {
-    [COMMAND_PUSH] = {"push", "SRC NS/MODEL", "store a folder or a file as a model, replacing it as a whole",
-                      2, 2, 1, 1},
-    [COMMAND_PULL] = {"pull", "NS/MODEL DST", "fetch a model into a folder, complete and verified", 2, 2, 0,
-                      1},
-    [COMMAND_LS] = {"ls", "[GLOB]", "list models: size, files, age, state", 0, 1, 0, 0},
-    [COMMAND_INFO] = {"info", "NS/MODEL", "show a model's files, sizes, hashes and headers", 1, 1, 0, 1},
-    [COMMAND_RM] = {"rm", "NS/MODEL...", "remove models, and what unfinished pushes left of them", 1,
-                    ARGUMENTS_ANY, 0, ARGUMENTS_ANY},
-    [COMMAND_VERIFY] = {"verify", "NS/MODEL [DIR]",
-                        "check the stored copy, or a local one, against the hashes", 1, 2, 0, 1},
-    [COMMAND_DOCTOR] = {"doctor", "", "look at both machines and the path between for what slows transfers",
-                        0, 0, 0, 0},
-    [COMMAND_STATUS] = {"status", "", "show what the server is doing: sessions, rates, disk", 0, 0, 0, 0},
-    [COMMAND_BENCH] = {"bench", "[NS/MODEL]",
-                       "measure each layer of the path to the server, and say which binds", 0, 1, 0, 1},
-    [COMMAND_BENCH_READ] = {"bench read", "PATH...", "measure how fast files of any place are read", 1,
-                            ARGUMENTS_ANY, 0, 0},
-    [COMMAND_BENCH_REPORT] = {"bench report", "FILE...", "compare what bench read has measured", 1,
-                              ARGUMENTS_ANY, 0, 0},
-    [COMMAND_GET] = {"get", "NS/MODEL", "print the path of a local copy, fetched if it is not current", 1, 1,
-                     0, 1},
-    [COMMAND_RUN] = {"run", "NS/MODEL -- CMD...", "run a command with {} replaced by the path, model held", 2,
-                     ARGUMENTS_ANY, 0, 1},
-    [COMMAND_CACHE_LS] = {"cache ls", "", "list what the local cache holds", 0, 0, 0, 0},
-    [COMMAND_CACHE_RM] = {"cache rm", "NS/MODEL...", "remove models from the local cache", 1, ARGUMENTS_ANY,
-                          0, ARGUMENTS_ANY},
-    [COMMAND_CACHE_PIN] = {"cache pin", "NS/MODEL...", "keep models whatever the budget is", 1, ARGUMENTS_ANY,
-                           0, ARGUMENTS_ANY},
-    [COMMAND_CACHE_UNPIN] = {"cache unpin", "NS/MODEL...", "let the budget decide again", 1, ARGUMENTS_ANY, 0,
-                             ARGUMENTS_ANY},
-    [COMMAND_CACHE_PRUNE] = {"cache prune", "",
-                             "remove leftovers, and the least recently used, down to the budget", 0, 0, 0, 0},
-    [COMMAND_CACHE_PATHS] = {"cache paths", "", "print the paths of the models in the local cache", 0, 0, 0,
-                             0},
-};
-
-/* The names by command number, as the parser wants them; COMMAND_NONE has one that no word equals. */
-static const char *const command_names[] = {
-    [COMMAND_NONE] = "",
-    [COMMAND_PUSH] = "push",
-    [COMMAND_PULL] = "pull",
-    [COMMAND_LS] = "ls",
-    [COMMAND_INFO] = "info",
-    [COMMAND_RM] = "rm",
-    [COMMAND_VERIFY] = "verify",
-    [COMMAND_DOCTOR] = "doctor",
-    [COMMAND_STATUS] = "status",
-    [COMMAND_BENCH] = "bench",
-    [COMMAND_BENCH_READ] = "bench read",
-    [COMMAND_BENCH_REPORT] = "bench report",
-    [COMMAND_GET] = "get",
-    [COMMAND_RUN] = "run",
-    [COMMAND_CACHE_LS] = "cache ls",
-    [COMMAND_CACHE_RM] = "cache rm",
-    [COMMAND_CACHE_PIN] = "cache pin",
-    [COMMAND_CACHE_UNPIN] = "cache unpin",
-    [COMMAND_CACHE_PRUNE] = "cache prune",
-    [COMMAND_CACHE_PATHS] = "cache paths",
-    NULL,
 };
 
 /* ---- values ---- */
@@ -446,78 +373,23 @@ static const struct optparse_spec spec = {
 
 /* ---- command and its arguments ---- */
 
-/* How many of the words a command's name takes, as "bench read" takes two; 0 if they do not begin with it. */
-static size_t words_of_name(const char *name, const struct optparse_list *words)
-{
-    size_t count = 0;
-    for (size_t length; *name != '\0'; name += length + (name[length] == ' '), count++) {
-        length = strcspn(name, " ");
-        if (count == words->count || strlen(words->items[count]) != length ||
-            strncmp(words->items[count], name, length) != 0)
-            return 0;
-    }
-    return count;
-}
-
-static int refuse_command(const char *word, struct error *err)
-{
-    const char *nearest = optparse_nearest(word, command_names + 1);
-    if (nearest != NULL)
-        return error_set(err, ERROR_USAGE, "unknown command '%s': did you mean '%s'?", word, nearest);
-    return error_set(err, ERROR_USAGE, "unknown command '%s': '" PROGRAM " --help' lists the commands", word);
-}
-
-/* Finds the command with the longest name that the words begin with; *used says how many of them that took.
- */
-static int find_command(enum command *command, const struct optparse_list *words, size_t *used,
-                        struct error *err)
-{
-    *used = 0;
-    for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++) {
-        size_t count = words_of_name(commands[i].name, words);
-        if (count > *used) {
-            *used = count;
-            *command = (enum command)i;
-        }
-    }
-    return *used > 0 ? 0 : refuse_command(words->items[0], err);
-}
-
-/* What stands between a command and its arguments. */
-static const char *blank(const struct command_row *row)
-{
-    return row->synopsis[0] ? " " : "";
-}
-
-static int check_count(const struct command_row *row, const struct optparse_list *arguments,
-                       struct error *err)
-{
-    if (arguments->count < row->min)
-        return error_set(err, ERROR_USAGE, "'%s' lacks an argument: write " PROGRAM " %s%s%s", row->name,
-                         row->name, blank(row), row->synopsis);
-    if (arguments->count > row->max)
-        return error_set(err, ERROR_USAGE, "'%s' is one argument too many: write " PROGRAM " %s%s%s",
-                         arguments->items[row->max], row->name, blank(row), row->synopsis);
-    return 0;
-}
-
 static int check_arguments(const struct options *options, struct error *err)
 {
-    const struct command_row *row = &commands[options->command];
     const struct optparse_list *arguments = &options->arguments;
     if (arguments_check(options, err) < 0)
         return -1;
-    if ((options->layout == LAYOUT_FOLDER || arguments->count == 0) && check_count(row, arguments, err) < 0)
+    if ((options->layout == LAYOUT_FOLDER || arguments->count == 0) &&
+        command_check_count(options->command, arguments, err) < 0)
         return -1;
     size_t own = options->command == COMMAND_RUN ? 2 : arguments->count; /* behind it, the command's words */
     for (size_t i = 0; i < own; i++)
         if (arguments->items[i][0] == '\0')
-            return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s", row->name,
-                             row->synopsis);
+            return error_set(err, ERROR_USAGE, "'' is no argument: write " PROGRAM " %s %s",
+                             command_names[options->command], command_synopsis(options->command));
     if (arguments_check_order(options, err) < 0)
         return -1;
-    for (size_t i = row->first_model; i < arguments->count && i - row->first_model < row->model_count; i++)
-        if (!name_is_model_id(arguments->items[i]))
+    for (size_t i = 0; i < arguments->count; i++)
+        if (command_takes_model(options->command, i) && !name_is_model_id(arguments->items[i]))
             return error_set(err, ERROR_USAGE,
                              "'%s' is not a model id: write " HELP_MODEL
                              ", both of letters, digits, '-', '_', '.'",
@@ -531,7 +403,7 @@ static int take_command(struct options *options, const struct optparse *parser, 
     size_t used;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "no command: '" PROGRAM " --help' lists the commands");
-    if (find_command(&options->command, words, &used, err) < 0)
+    if (command_find(&options->command, words, &used, err) < 0)
         return -1;
     for (size_t i = used; i < words->count; i++)
         optparse_list_add(&options->arguments, words->items[i]);
@@ -577,7 +449,7 @@ static int read_sources(struct options *options, struct optparse *parser, int ar
     int rc = optparse_arguments(parser, argc, argv, err);
     size_t used;
     if (options->help || options->version)
-        return parser->positional.count > 0 ? find_command(&options->command, &parser->positional, &used, err)
+        return parser->positional.count > 0 ? command_find(&options->command, &parser->positional, &used, err)
                                             : 0;
     if (rc < 0 || take_command(options, parser, err) < 0)
         return -1;
@@ -634,23 +506,6 @@ void options_release(struct options *options)
     }
     free(options->token);
     options->token = NULL;
-}
-
-/* ---- the tables, for others ---- */
-
-const char *options_command_name(enum command command)
-{
-    return command_names[command];
-}
-
-const char *options_command_synopsis(enum command command)
-{
-    return commands[command].synopsis;
-}
-
-const char *options_command_help(enum command command)
-{
-    return commands[command].help;
 }
 
 const struct optparse_spec *options_spec(void)

@@ -113,13 +113,6 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 
 void options_release(struct options *options);
 
-/* The word or words of the command line for it: "push", "bench read". */
-const char *options_command_name(enum command command);
-
-/* Its arguments and what it does, as --help shows them: "SRC NS/MODEL". */
-const char *options_command_synopsis(enum command command);
-const char *options_command_help(enum command command);
-
 /* The whole table, for those who list it. A row's `commands` is a set of bits 1u << command. */
 const struct optparse_spec *options_spec(void);
 

@@ -3,7 +3,7 @@
  *
  *   command  NAME ARGUMENTS HELP
  *   option   LETTER NAME ARGUMENT once|repeatable COMMANDS CHOICES HELP     with commas inside of lists */
-#include "client/options.h"
+#include "client/command_table.h"
 #include "server/config.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void print_commands(const struct optparse_option *option)
     size_t count = 0;
     for (int i = COMMAND_NONE + 1; i < COMMAND_COUNT; i++)
         if (option->commands & 1u << i)
-            names[count++] = options_command_name((enum command)i);
+            names[count++] = command_names[i];
     print_names(names);
 }
 
@@ -48,8 +48,8 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = COMMAND_NONE + 1; is_client && i < COMMAND_COUNT; i++)
-        (void)printf("command\t%s\t%s\t%s\n", options_command_name((enum command)i),
-                     options_command_synopsis((enum command)i), options_command_help((enum command)i));
+        (void)printf("command\t%s\t%s\t%s\n", command_names[i], command_synopsis((enum command)i),
+                     command_help((enum command)i));
     size_t count = options_spec()->option_count;
     const struct optparse_option *table = is_client ? options_spec()->options : config_table(&count);
     print_options(table, count);
