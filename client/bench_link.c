@@ -176,16 +176,6 @@ static int say_done(struct control *control, struct error *err)
     return 0;
 }
 
-static int begin(struct control *control, struct error *err)
-{
-    struct message ready;
-    if (control_send_simple(control, MESSAGE_LINK, err) < 0 || control_next(control, &ready, err) < 0)
-        return -1;
-    int result = ready.type == MESSAGE_READY ? 0 : control_unexpected(&ready, err);
-    message_release(&ready);
-    return result;
-}
-
 int bench_link(const struct options *options, bool up, unsigned streams, uint64_t bytes,
                struct bench_rate *rate, struct error *err)
 {
@@ -194,7 +184,9 @@ int bench_link(const struct options *options, bool up, unsigned streams, uint64_
         return -1;
     unsigned count = streams < control.max_streams ? streams : control.max_streams;
     struct bench b = {.up = up, .blocks = bytes / BLOCK_SIZE / count + 1};
-    int result = begin(&control, err);
+    int result = control_send_simple(&control, MESSAGE_LINK, err);
+    if (result == 0)
+        result = control_expect_simple(&control, MESSAGE_READY, err);
     if (result == 0)
         result = measure(&control, &b, count, rate, err);
     if (result == 0)

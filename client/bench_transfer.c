@@ -46,14 +46,9 @@ static int run_transfer(struct path_bench *b, enum bench_layer layer, char *from
 static int remove_own_model(struct path_bench *b, struct error *err)
 {
     struct control control;
-    struct message answer;
     if (control_open(&control, b->options, err) < 0)
         return -1;
-    int result = control_request(&control, MESSAGE_REMOVE, b->own_model, err);
-    if (result == 0)
-        result = control_next(&control, &answer, err);
-    if (result == 0)
-        message_release(&answer);
+    int result = remove_model(&control, b->own_model, err);
     control_close(&control);
     return result;
 }

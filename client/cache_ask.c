@@ -19,28 +19,15 @@ static void take_model(struct cache_version *version, const struct message_model
                                       .nsec = model->nsec};
 }
 
+/* The answer to a brief question is the model, and nothing behind it. */
 static int read_answer(struct control *control, struct cache_version *version, struct error *err)
 {
-    for (bool has_model = false;;) {
-        struct message message;
-        if (control_next(control, &message, err) < 0)
-            return -1;
-        enum message_type type = message.type;
-        bool good = type == MESSAGE_MODEL ? !has_model
-                                          : has_model && (type == MESSAGE_FILES || type == MESSAGE_METADATA ||
-                                                          type == MESSAGE_END);
-        if (type == MESSAGE_MODEL && good) {
-            take_model(version, &message.u.model);
-            has_model = true;
-        }
-        if (!good)
-            (void)control_unexpected(&message, err);
-        message_release(&message);
-        if (!good)
-            return -1;
-        if (type == MESSAGE_END)
-            return 0;
-    }
+    struct message message;
+    if (control_expect(control, MESSAGE_MODEL, &message, err) < 0)
+        return -1;
+    take_model(version, &message.u.model);
+    message_release(&message);
+    return control_expect_simple(control, MESSAGE_END, err);
 }
 
 static int ask_once(void *context, struct attempt *attempt, struct error *err)

@@ -30,4 +30,8 @@ int command_cache_paths(const struct options *options);
 int push_run(const struct options *options, struct report *report, struct error *err);
 int pull_run(const struct options *options, struct report *report, struct error *err);
 
+/* `rm` of one model, in an open session: the model, and what an unfinished push has left of it. */
+struct control;
+int remove_model(struct control *control, const char *model, struct error *err);
+
 #endif

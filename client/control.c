@@ -234,18 +234,6 @@ static int start_loop(struct control *c, struct error *err)
     return 0;
 }
 
-/* Takes the next message if it is of this type. */
-static int expect(struct control *c, enum message_type type, struct message *message, struct error *err)
-{
-    if (control_next(c, message, err) < 0)
-        return -1;
-    if (message->type == type)
-        return 0;
-    (void)control_unexpected(message, err);
-    message_release(message);
-    return -1;
-}
-
 static int prove(struct control *c, const struct token *token, struct error *err)
 {
     struct handshake handshake;
@@ -253,13 +241,13 @@ static int prove(struct control *c, const struct token *token, struct error *err
     uint8_t wanted[SECRET_SIZE];
     memcpy(handshake.session, c->session, SESSION_ID_SIZE);
     handshake_random(handshake.client_nonce, SECRET_SIZE);
-    if (expect(c, MESSAGE_CHALLENGE, &message, err) < 0)
+    if (control_expect(c, MESSAGE_CHALLENGE, &message, err) < 0)
         return -1;
     memcpy(handshake.server_nonce, message.u.challenge.nonce, SECRET_SIZE);
     message_release(&message);
     memcpy(answer.u.prove.nonce, handshake.client_nonce, SECRET_SIZE);
     handshake_client_proof(&handshake, token, answer.u.prove.proof);
-    if (control_send(c, &answer, err) < 0 || expect(c, MESSAGE_WELCOME, &message, err) < 0)
+    if (control_send(c, &answer, err) < 0 || control_expect(c, MESSAGE_WELCOME, &message, err) < 0)
         return -1;
     handshake_server_proof(&handshake, token, wanted);
     bool good = handshake_is_equal(wanted, message.u.welcome.proof, SECRET_SIZE);
@@ -453,6 +441,26 @@ int control_next(struct control *c, struct message *message, struct error *err)
             return there > 0 ? 0 : -1;
         }
     }
+}
+
+int control_expect(struct control *c, enum message_type type, struct message *message, struct error *err)
+{
+    if (control_next(c, message, err) < 0)
+        return -1;
+    if (message->type == type)
+        return 0;
+    (void)control_unexpected(message, err);
+    message_release(message);
+    return -1;
+}
+
+int control_expect_simple(struct control *c, enum message_type type, struct error *err)
+{
+    struct message message;
+    if (control_expect(c, type, &message, err) < 0)
+        return -1;
+    message_release(&message);
+    return 0;
 }
 
 int control_unexpected(const struct message *message, struct error *err)

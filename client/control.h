@@ -56,7 +56,12 @@ int control_request(struct control *control, enum message_type type, const char 
 /* The next message that is not `alive`; release it. An `error` message fails with its code. */
 int control_next(struct control *control, struct message *message, struct error *err);
 
-/* The same without waiting: 1 there was one, 0 none, -1 failure. */
+/* The next message, which has to be of this type; release it. _simple: it says nothing but its type. */
+int control_expect(struct control *control, enum message_type type, struct message *message,
+                   struct error *err);
+int control_expect_simple(struct control *control, enum message_type type, struct error *err);
+
+/* control_next() without waiting: 1 there was one, 0 none, -1 failure. */
 int control_poll(struct control *control, struct message *message, struct error *err);
 
 /* Waits for something to happen on the loop: a message, a mail, a timer. -1 when the connection or the user

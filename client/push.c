@@ -159,7 +159,6 @@ static int send_plan(struct push *p, struct error *err)
                            .u.plan = {plan->count, listing_bytes(plan), p->report.files.failed,
                                       p->report.unreadable_bytes, p->options->add,
                                       p->snapshot.path ? p->snapshot.origin : NULL}};
-    struct message ready;
     if (control_send(&p->control, &head, err) < 0)
         return -1;
     for (size_t at = 0, count; at < plan->count; at += count) {
@@ -168,11 +167,9 @@ static int send_plan(struct push *p, struct error *err)
         if (control_send(&p->control, &batch, err) < 0)
             return -1;
     }
-    if (control_send_simple(&p->control, MESSAGE_GO, err) < 0 || control_next(&p->control, &ready, err) < 0)
-        return -1;
-    int result = ready.type == MESSAGE_READY ? 0 : control_unexpected(&ready, err);
-    message_release(&ready);
-    return result;
+    return control_send_simple(&p->control, MESSAGE_GO, err) < 0
+               ? -1
+               : control_expect_simple(&p->control, MESSAGE_READY, err);
 }
 
 static int move(struct push *p, struct error *err)

@@ -19,14 +19,11 @@ static bool is_confirmed(const struct options *options)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-static int remove_one(struct control *control, const char *model, struct error *err)
+int remove_model(struct control *control, const char *model, struct error *err)
 {
-    struct message message;
-    if (control_request(control, MESSAGE_REMOVE, model, err) < 0 || control_next(control, &message, err) < 0)
-        return -1;
-    int result = message.type == MESSAGE_END ? 0 : control_unexpected(&message, err);
-    message_release(&message);
-    return result;
+    return control_request(control, MESSAGE_REMOVE, model, err) < 0
+               ? -1
+               : control_expect_simple(control, MESSAGE_END, err);
 }
 
 /* A model that cannot be removed does not keep the others; the last error is the command's. */
@@ -36,7 +33,7 @@ static void remove_all(struct control *control, const struct options *options, s
     for (size_t i = 0; i < options->arguments.count; i++) {
         const char *model = options->arguments.items[i];
         struct error one = {0};
-        if (remove_one(control, model, &one) == 0) {
+        if (remove_model(control, model, &one) == 0) {
             if (removed)
                 json_add_text(removed, NULL, model);
             else if (!options->quiet)

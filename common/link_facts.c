@@ -109,7 +109,7 @@ static bool find_inet6(const struct in6_addr *address, char name[IF_NAMESIZE])
     return there;
 }
 
-static bool find_interface(int socket, char name[IF_NAMESIZE])
+bool link_interface(int socket, char name[IF_NAMESIZE])
 {
     struct sockaddr_storage own;
     socklen_t length = sizeof own;
@@ -191,7 +191,7 @@ static void add_interface(struct fact_list *facts, int socket)
 {
     char name[IF_NAMESIZE] = "";
     struct ifreq request;
-    if (!find_interface(socket, name))
+    if (!link_interface(socket, name))
         return;
     facts_add(facts, "link_interface", "%.*s", IF_NAMESIZE, name);
     prepare(&request, name);

@@ -23,6 +23,9 @@
 
 void link_facts(struct fact_list *facts, int socket);
 
+/* The interface that has the socket's own address; the socket is bound or connected, of any type. */
+bool link_interface(int socket, char name[IF_NAMESIZE]);
+
 /* Whether what was sent on this socket waits to be acknowledged by the peer's kernel. */
 bool link_is_unanswered(int socket);
 

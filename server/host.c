@@ -70,12 +70,6 @@ static void host_after(struct session *session, void *request)
         session_kick(session);
 }
 
-static void host_message(struct session *session, void *request, struct message *message)
-{
-    (void)request;
-    session_reject(session, message);
-}
-
 /* While the worker runs, host_after() meets the end. */
 static void host_abandon(struct session *session, void *request)
 {
@@ -86,8 +80,7 @@ static void host_abandon(struct session *session, void *request)
 
 void host_begin(struct session *session, struct message *message)
 {
-    static const struct request_type type = {
-        .on_message = host_message, .produce = host_produce, .abandon = host_abandon};
+    static const struct request_type type = {.produce = host_produce, .abandon = host_abandon};
     const struct server *server = session_server(session);
     struct host *host = calloc(1, sizeof *host);
     if (!host)

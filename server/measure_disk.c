@@ -126,12 +126,6 @@ static void disk_after(struct session *session, void *request)
         disk_answer(session, d);
 }
 
-static void disk_message(struct session *session, void *request, struct message *message)
-{
-    (void)request;
-    session_reject(session, message);
-}
-
 /* disk_after() meets `cancelled`. */
 static void disk_abandon(struct session *session, void *request)
 {
@@ -164,11 +158,8 @@ static bool disk_tick(struct session *session, void *request)
 
 void disk_begin(struct session *session, struct message *message)
 {
-    static const struct request_type type = {.on_message = disk_message,
-                                             .bytes = disk_bytes,
-                                             .on_tick = disk_tick,
-                                             .describe = disk_describe,
-                                             .abandon = disk_abandon};
+    static const struct request_type type = {
+        .bytes = disk_bytes, .on_tick = disk_tick, .describe = disk_describe, .abandon = disk_abandon};
     struct server *server = session_server(session);
     struct disk_request *d = calloc(1, sizeof *d);
     if (!d)

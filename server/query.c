@@ -209,12 +209,6 @@ static void query_after(struct session *session, void *request)
     session_kick(session);
 }
 
-static void query_message(struct session *session, void *request, struct message *message)
-{
-    (void)request;
-    session_reject(session, message);
-}
-
 /* While it runs, query_after() meets `cancelled`; once it has finished, nothing else is under way. */
 static void query_abandon(struct session *session, void *request)
 {
@@ -248,8 +242,7 @@ static bool query_tick(struct session *session, void *request)
 
 void query_begin(struct session *session, struct message *message)
 {
-    static const struct request_type type = {.on_message = query_message,
-                                             .produce = query_produce,
+    static const struct request_type type = {.produce = query_produce,
                                              .bytes = query_bytes,
                                              .on_tick = query_tick,
                                              .describe = query_describe,

@@ -12,6 +12,7 @@
 #include "server/outbox.h"
 #include "server/rate.h"
 #include "server/requests.h"
+#include "server/transfer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -266,8 +267,10 @@ static void dispatch(struct session *s, struct message *message)
         take_proof(s, message);
     else if (!s->type && needs_writing(message->type) && !s->admission.may_write)
         refuse(s, "the token is for reading only");
-    else if (s->type)
+    else if (s->type && s->type->on_message)
         s->type->on_message(s, s->request, message);
+    else if (s->type)
+        session_reject(s, message);
     else
         begin_request(s, message);
 }

@@ -12,11 +12,11 @@
 #include "proto/message.h"
 #include "server/admission.h"
 #include "server/server.h"
-#include "server/transfer.h"
 
 #include <stdatomic.h>
 
 struct session;
+struct transfer;
 
 /* What there is to tell of a request (`status`). */
 struct request_state {
@@ -27,7 +27,8 @@ struct request_state {
 
 /* What the session asks of its running request. `request` is what session_begin() was given. */
 struct request_type {
-    /* A message from the client; keep parts of it by taking its pointers. */
+    /* A message from the client; keep parts of it by taking its pointers. NULL where a request takes none:
+     * then it is out of place. */
     void (*on_message)(struct session *session, void *request, struct message *message);
     /* There is room for output: send some messages. False when there is nothing to send now. */
     bool (*produce)(struct session *session, void *request);

@@ -89,12 +89,6 @@ static void status_after(struct session *session, void *request)
         session_kick(session);
 }
 
-static void status_message(struct session *session, void *request, struct message *message)
-{
-    (void)request;
-    session_reject(session, message);
-}
-
 /* While the worker runs, status_after() meets the end. */
 static void status_abandon(struct session *session, void *request)
 {
@@ -105,8 +99,7 @@ static void status_abandon(struct session *session, void *request)
 
 void status_begin(struct session *session)
 {
-    static const struct request_type type = {
-        .on_message = status_message, .produce = status_produce, .abandon = status_abandon};
+    static const struct request_type type = {.produce = status_produce, .abandon = status_abandon};
     struct status *status = calloc(1, sizeof *status);
     if (!status)
         abort();
