@@ -17,7 +17,7 @@
 
 #define ARGUMENTS_MAX 16
 
-static char file_path[] = "/tmp/mstored-config-XXXXXX";
+static char file_path[256]; /* made by make_file() */
 
 /* Parses `line`, split at spaces, behind "mstored". The file is always named, so that one in /etc does
  * not count. */
@@ -287,7 +287,9 @@ static void mapped_addresses_count_as_ipv4(void **state)
 
 static int make_file(void **state)
 {
+    const char *base = getenv("TMPDIR");
     (void)state;
+    (void)snprintf(file_path, sizeof file_path, "%s/mstored-config-XXXXXX", base && *base ? base : "/tmp");
     int fd = mkstemp(file_path);
     return fd < 0 || close(fd) < 0;
 }

@@ -1,68 +1,6 @@
 /* The client's command line: every form that works, and for everything else an error that says what was
  * wrong and what to write instead. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "client/help.h"
-#include "client/options.h"
-
-#define ARGUMENTS_MAX 24
-
-static char directory[] = "/tmp/mstore-options-XXXXXX";
-
-/* Splits `line` at spaces ("~" stands for an empty word) and parses it behind "mstore". */
-static int parse(struct options *options, const char *line, struct error *err)
-{
-    char *argv[ARGUMENTS_MAX + 1] = {(char *)"mstore"};
-    int argc = 1;
-    char *copy = strdup(line);
-    assert_non_null(copy);
-    for (char *at = copy, *word; (word = strsep(&at, " ")) != NULL;) {
-        if (word[0] == '\0')
-            continue;
-        assert_true(argc < ARGUMENTS_MAX);
-        argv[argc++] = strcmp(word, "~") == 0 ? word + 1 : word;
-    }
-    int rc = options_parse(options, argc, argv, err);
-    free(copy);
-    return rc;
-}
-
-static struct options accept_line(const char *line)
-{
-    struct options options;
-    struct error err = {0};
-    if (parse(&options, line, &err) < 0)
-        fail_msg("'%s' was refused: %s", line, err.text);
-    return options;
-}
-
-/* Checks that the line is refused with ERROR_USAGE and this text. */
-static void refuse_line(const char *line, const char *text)
-{
-    struct options options;
-    struct error err = {0};
-    if (parse(&options, line, &err) == 0)
-        fail_msg("'%s' was accepted", line);
-    assert_string_equal(err.text, text);
-    assert_int_equal(err.code, ERROR_USAGE);
-}
-
-static void write_config(const char *text)
-{
-    FILE *file = fopen("mstore/config", "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
+#include "options_line.h"
 
 static void defaults_are_those_of_the_manual(void **state)
 {
@@ -296,114 +234,6 @@ static void misplaced_options_are_refused(void **state)
     refuse_line("ls -q -v", "options '--quiet' and '--verbose' exclude each other: leave one out");
 }
 
-static void commands_are_checked(void **state)
-{
-    (void)state;
-    refuse_line("", "no command: 'mstore --help' lists the commands");
-    refuse_line("~", "unknown command '': 'mstore --help' lists the commands");
-    refuse_line("psuh /tmp a/b", "unknown command 'psuh': did you mean 'push'?");
-    refuse_line("list", "unknown command 'list': did you mean 'ls'?");
-    refuse_line("put", "unknown command 'put': 'mstore --help' lists the commands");
-    refuse_line("upload", "unknown command 'upload': 'mstore --help' lists the commands");
-    refuse_line("bench reed x", "'x' is one argument too many: write mstore bench [NS/MODEL]");
-    refuse_line("bench reed",
-                "'reed' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("read x", "unknown command 'read': 'mstore --help' lists the commands");
-}
-
-static void positional_arguments_are_counted(void **state)
-{
-    (void)state;
-    refuse_line("push /tmp", "'push' lacks an argument: write mstore push SRC NS/MODEL");
-    refuse_line("pull a/b", "'pull' lacks an argument: write mstore pull NS/MODEL DST");
-    refuse_line("pull a/b d e", "'e' is one argument too many: write mstore pull NS/MODEL DST");
-    refuse_line("ls a b", "'b' is one argument too many: write mstore ls [GLOB]");
-    refuse_line("info", "'info' lacks an argument: write mstore info NS/MODEL");
-    refuse_line("rm", "'rm' lacks an argument: write mstore rm NS/MODEL...");
-    refuse_line("status a/b", "'a/b' is one argument too many: write mstore status");
-    refuse_line("verify a/b d e", "'e' is one argument too many: write mstore verify NS/MODEL [DIR]");
-    refuse_line("bench read", "'bench read' lacks an argument: write mstore bench read PATH...");
-    refuse_line("doctor nas", "'nas' is one argument too many: write mstore doctor");
-    refuse_line("pull a/b ~", "'' is no argument: write mstore pull NS/MODEL DST");
-}
-
-static void model_ids_are_checked(void **state)
-{
-    (void)state;
-    refuse_line("info model",
-                "'model' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("rm a/b ../c",
-                "'../c' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("push /tmp a/b/c",
-                "'a/b/c' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    struct options o = accept_line("ls [ab]*/..");
-    options_release(&o);
-}
-
-static void swapped_arguments_are_noticed(void **state)
-{
-    (void)state;
-    assert_int_equal(mkdir("dir", 0777), 0);
-    refuse_line("push o/m ./dir", "'o/m' is not a file or folder; did you mean: mstore push './dir' 'o/m'?");
-    refuse_line("pull ./dir o/m", "'./dir' is not a model id; did you mean: mstore pull 'o/m' './dir'?");
-    assert_int_equal(rmdir("dir"), 0);
-    refuse_line("push o/m ./dir",
-                "'./dir' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-}
-
-static void a_source_of_the_hub_brings_its_own_name(void **state)
-{
-    (void)state;
-    struct options o = accept_line("push hf:org/model@refs/pr/1");
-    assert_int_equal(o.arguments.count, 2);
-    assert_string_equal(o.arguments.items[0], "hf:org/model@refs/pr/1");
-    assert_string_equal(o.arguments.items[1], "org/model");
-    options_release(&o);
-    o = accept_line("push hf:gpt2 ns/m");
-    assert_string_equal(o.arguments.items[1], "ns/m");
-    options_release(&o);
-    refuse_line("push hf:gpt2", "'gpt2' has no namespace: write NS/MODEL behind it");
-    refuse_line("push hf:../x", "'hf:../x' names no repo of the Hub: write hf:ORG/MODEL[@REVISION]");
-}
-
-static void one_file_of_a_model_is_split_from_it(void **state)
-{
-    (void)state;
-    struct options o = accept_line("pull ns/m/a/b.bin dst");
-    assert_string_equal(o.arguments.items[0], "ns/m");
-    assert_string_equal(o.file, "a/b.bin");
-    options_release(&o);
-    o = accept_line("pull ns/m dst");
-    assert_null(o.file);
-    options_release(&o);
-    refuse_line("pull ns/m/ dst",
-                "'ns/m/' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("pull ns/m/../x dst",
-                "'ns/m/../x' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("pull ns/m/x dst --include y", "'x' is one file: leave '--include' and '--exclude' out");
-}
-
-static void the_layout_decides_about_the_destination(void **state)
-{
-    (void)state;
-    struct options o = accept_line("pull ns/m --layout hf-cache --cache-dir d");
-    assert_int_equal(o.layout, LAYOUT_HF_CACHE);
-    assert_string_equal(o.cache_dir, "d");
-    assert_int_equal(o.arguments.count, 1);
-    options_release(&o);
-    o = accept_line("pull ns/m dst --layout folder");
-    assert_int_equal(o.layout, LAYOUT_FOLDER);
-    options_release(&o);
-    refuse_line("pull --layout hf-cache", "'pull' lacks an argument: write mstore pull NS/MODEL DST");
-    refuse_line(
-        "pull ns/m dst --layout hf-cache",
-        "'dst' is one argument too many: with '--layout hf-cache' the folder is given by '--cache-dir' or "
-        "the environment");
-    refuse_line("pull ns/m dst --cache-dir d", "option '--cache-dir' goes with '--layout hf-cache' only");
-    refuse_line("pull ns/m/x --layout hf-cache",
-                "'x' is one file; for '--layout hf-cache' name the model, and the file with '--include'");
-}
-
 static void help_and_version_need_nothing_else(void **state)
 {
     (void)state;
@@ -473,16 +303,6 @@ static void the_config_of_the_home_folder_is_the_second_choice(void **state)
     assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
 }
 
-/* Checks the error for a config file, whose path stands for "%s" in `text`. */
-static void refuse_config(const char *config, const char *line_and_text)
-{
-    char expected[ERROR_TEXT_MAX];
-    write_config(config);
-    (void)snprintf(expected, sizeof expected, "'%s/mstore/config' %s", directory, line_and_text);
-    refuse_line("ls", expected);
-    write_config("");
-}
-
 static void faults_of_the_config_are_named_with_their_line(void **state)
 {
     (void)state;
@@ -537,74 +357,6 @@ static void a_refusal_still_tells_whether_json_is_wanted(void **state)
     }
 }
 
-static void each_command_has_its_own_help(void **state)
-{
-    (void)state;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    help_print(out, COMMAND_RM);
-    assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(text, "usage: mstore rm [options] NS/MODEL"));
-    assert_non_null(strstr(text, "--yes"));
-    assert_null(strstr(text, "--streams"));
-    free(text);
-}
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) == NULL || chdir(directory) < 0 || mkdir("mstore", 0777) < 0 ||
-           setenv("HOME", directory, 1) < 0 || setenv("XDG_CONFIG_HOME", directory, 1) < 0 ||
-           unsetenv("MSTORE_SERVER") < 0;
-}
-
-static int leave_directory(void **state)
-{
-    (void)state;
-    (void)unlink("mstore/config");
-    return rmdir("mstore") < 0 || chdir("/") < 0 || rmdir(directory) < 0;
-}
-
-/* -- the local tier -- */
-
-static void the_words_of_a_command_that_is_run_are_its_own(void **state)
-{
-    (void)state;
-    struct options o = accept_line("--warm run ns/m --budget 1.5G -- sh -c ~ --json {}");
-    assert_int_equal(o.command, COMMAND_RUN);
-    assert_true(o.warm && o.budget == 1500000000 && !o.json);
-    assert_int_equal(o.arguments.count, 6);
-    assert_string_equal(o.arguments.items[0], "ns/m");
-    assert_string_equal(o.arguments.items[3], "");
-    assert_string_equal(o.arguments.items[4], "--json");
-    options_release(&o);
-    refuse_line("run ns/m", "'run' lacks an argument: write mstore run NS/MODEL -- CMD...");
-    refuse_line("run ns/m ~", "'' is no argument: write mstore run NS/MODEL -- CMD...");
-    refuse_line(
-        "run --json ns/m -- true",
-        "option '--json' does not go with 'run': it is for 'push' or 'pull' or 'ls' or 'info' or 'rm' or "
-        "'verify' or 'doctor' or 'status' or 'bench' or 'bench read' or 'bench report' or 'get' or 'cache "
-        "ls' or 'cache rm' or 'cache pin' or 'cache unpin' or 'cache prune' or 'cache paths'");
-}
-
-static void the_cache_is_asked_without_a_server(void **state)
-{
-    (void)state;
-    struct options o = accept_line("cache rm a/b c/d");
-    assert_int_equal(o.command, COMMAND_CACHE_RM);
-    assert_int_equal(o.arguments.count, 2);
-    options_release(&o);
-    struct error err = {0};
-    assert_int_equal(parse(&o, "-s nas cache ls", &err), -1);
-    assert_non_null(strstr(err.text, "option '-s, --server' does not go with 'cache ls'"));
-    refuse_line("cache pin a/b nomodel",
-                "'nomodel' is not a model id: write NS/MODEL, both of letters, digits, '-', '_', '.'");
-    refuse_line("cache ls a/b", "'a/b' is one argument too many: write mstore cache ls");
-    refuse_line("get a/b --budget 0", "option '--budget': '0' is too little: give at least 1 byte");
-}
-
 static void the_budget_has_another_name_in_the_file(void **state)
 {
     (void)state;
@@ -633,22 +385,12 @@ int main(void)
         cmocka_unit_test(missing_and_surplus_arguments_of_options_are_refused),
         cmocka_unit_test(repeated_options_are_refused_unless_repeatable),
         cmocka_unit_test(misplaced_options_are_refused),
-        cmocka_unit_test(commands_are_checked),
-        cmocka_unit_test(positional_arguments_are_counted),
-        cmocka_unit_test(model_ids_are_checked),
-        cmocka_unit_test(swapped_arguments_are_noticed),
-        cmocka_unit_test(a_source_of_the_hub_brings_its_own_name),
-        cmocka_unit_test(one_file_of_a_model_is_split_from_it),
-        cmocka_unit_test(the_layout_decides_about_the_destination),
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(the_server_comes_from_the_strongest_source),
         cmocka_unit_test(the_config_of_the_home_folder_is_the_second_choice),
         cmocka_unit_test(faults_of_the_config_are_named_with_their_line),
         cmocka_unit_test(an_unreadable_config_is_an_error_and_no_usage_error),
         cmocka_unit_test(a_refusal_still_tells_whether_json_is_wanted),
-        cmocka_unit_test(each_command_has_its_own_help),
-        cmocka_unit_test(the_words_of_a_command_that_is_run_are_its_own),
-        cmocka_unit_test(the_cache_is_asked_without_a_server),
         cmocka_unit_test(the_budget_has_another_name_in_the_file),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
