@@ -1,4 +1,4 @@
-"""What the fault tests share: versions of a model, the invariants after a fault, and small disks.
+"""What the fault tests share: versions of a model and the invariants after a fault.
 
 The four invariants, checked after every fault:
     I1  what has a final name, on either side, is byte for byte one complete version
@@ -159,24 +159,6 @@ def disk_usage(root):
                 seen.add((st.st_dev, st.st_ino))
                 total += st.st_blocks * 512
     return total
-
-
-def can_mount():
-    """Whether a mount namespace of our own is to be had."""
-    done = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True,
-                          check=False)
-    return done.returncode == 0
-
-
-def small_disk(size, place):
-    """Wrapper words: the program sees an empty disk of `size` bytes at `place`."""
-    script = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
-    return ["unshare", "-rm", "sh", "-c", script, str(place)]
-
-
-def seen_by(server, path):
-    """A path as the daemon in its own mount namespace sees it."""
-    return Path(f"/proc/{server.pid}/root{path}")
 
 
 def journal_bytes(folder):

@@ -7,6 +7,7 @@ import pytest
 import cproxy
 import faults
 import models
+import small_disk
 from harness import MIB, pull, push, wait_until
 
 
@@ -112,14 +113,14 @@ def test_b39_flush_fails(failing, src, dst, side, call, error):
 # B40: a full disk.
 
 @pytest.fixture
-def small_disk(make_server, make_client, work):
+def small_server(make_server, make_client, work):
     """A daemon with a root of 48 MB, and its client."""
-    if not faults.can_mount():
+    if not small_disk.can_mount():
         pytest.skip("no mount namespaces here")
     root = work / "root"
     root.mkdir()
-    server = make_server(root=root, prefix=faults.small_disk("48m", root))
-    return server, make_client(server.address), faults.seen_by(server, root)
+    server = make_server(root=root, prefix=small_disk.wrapper("48m", root))
+    return server, make_client(server.address), small_disk.seen_by(server, root)
 
 
 def used(root):
@@ -128,9 +129,9 @@ def used(root):
     return (st.f_blocks - st.f_bfree) * st.f_frsize
 
 
-def test_b40_full_server(small_disk, make_proxy, make_client, src, dst, work):
+def test_b40_full_server(small_server, make_proxy, make_client, src, dst, work):
     """8, the old version stays readable, and after making room the same command succeeds without a restart."""
-    server, client, root = small_disk
+    server, client, root = small_server
     old = models.rnd(work / "old" / "w.bin", 4 * MIB, seed=1).parent
     push(client, old)
     push(client, models.rnd(work / "large" / "w.bin", 20 * MIB, seed=2).parent, "ns/large")
@@ -157,10 +158,10 @@ def fill(root, leave):
     return path
 
 
-def test_b40_failures_do_not_pile_up(small_disk, make_proxy, make_client, src, work):
+def test_b40_failures_do_not_pile_up(small_server, make_proxy, make_client, src, work):
     """The disk fills while the push runs: twenty failing pushes use no more space than one; what had arrived is kept,
     and counts when there is room again."""
-    server, client, root = small_disk
+    server, client, root = small_server
     for number in range(8):
         models.rnd(src / f"w{number}.bin", 5 * MIB, seed=number)
     proxy = make_proxy(server.address, cproxy.hole(4 * MIB, conn=range(1, 10), dir="c2s"))
@@ -183,9 +184,9 @@ def test_b40_failures_do_not_pile_up(small_disk, make_proxy, make_client, src, w
     assert used(root) < 41 * MIB
 
 
-def test_b40_partials_count_as_space(small_disk, make_proxy, make_client, src):
+def test_b40_partials_count_as_space(small_server, make_proxy, make_client, src):
     """What an unfinished push holds is neither needed again nor forgotten."""
-    server, client, root = small_disk
+    server, client, root = small_server
     models.rnd(src / "w.bin", 40 * MIB, seed=3)
     proxy = make_proxy(server.address, cproxy.rate(30e6))
     running = make_client(proxy.address).start("push", src, "ns/m", "-n", "2", "--retries", "0")
@@ -198,7 +199,7 @@ def test_b40_partials_count_as_space(small_disk, make_proxy, make_client, src):
 
 def test_b40_full_client(server, client, src, work):
     """The same on the other side: 8, nothing with a final name, and the next pull succeeds when there is room."""
-    if not faults.can_mount():
+    if not small_disk.can_mount():
         pytest.skip("no mount namespaces here")
     models.rnd(src / "w.bin", 16 * MIB, seed=2)
     push(client, src)
@@ -213,7 +214,7 @@ rm "$0/foreign"
 "$@" || exit 91
 cmp "$0/dst/w.bin" "$SRC/w.bin" || exit 92
 exit $first"""
-    prefix = faults.small_disk("20m", disk) + ["env", f"SRC={src}", "sh", "-c", script, disk, disk]
+    prefix = small_disk.wrapper("20m", disk) + ["env", f"SRC={src}", "sh", "-c", script, disk, disk]
     result = client.run("pull", "ns/m", disk / "dst", prefix=[str(p) for p in prefix])
     assert result.status == 8 and "no space" in result.err, result
 

@@ -7,6 +7,7 @@ import pytest
 
 import cproxy
 import models
+import small_disk
 from harness import MIB, NOBODY, listed, pull, push, wait_until
 
 REFUSED = "127.0.0.1:1"
@@ -140,21 +141,13 @@ def test_b46_destination_that_cannot_be_written(server, client, small_model, wor
     assert (work / "file").read_text() == "mine"
 
 
-SMALL_DISK = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=8m none "$0" && exec "$@"']
-
-
-def can_mount():
-    """Whether a mount namespace of our own is to be had."""
-    return os.system("unshare -rm mount -t tmpfs none /mnt 2>/dev/null") == 0
-
-
 @pytest.mark.sanitize
 def test_b46_full_server_is_8_and_it_serves_on(make_server, make_client, src, work, dst):
-    if not can_mount():
+    if not small_disk.can_mount():
         pytest.skip("no mount namespaces here")
     root = work / "root"
     root.mkdir()
-    server = make_server(root=root, prefix=SMALL_DISK + [root])
+    server = make_server(root=root, prefix=small_disk.wrapper("8m", root))
     client = make_client(server.address)
     small = models.rnd(work / "small" / "w.bin", MIB, seed=1).parent
     push(client, small, "ns/small")
@@ -170,12 +163,13 @@ def test_b46_full_server_is_8_and_it_serves_on(make_server, make_client, src, wo
 
 
 def test_b46_full_client_is_8(server, client, src, work):
-    if not can_mount():
+    if not small_disk.can_mount():
         pytest.skip("no mount namespaces here")
     models.rnd(src / "w.bin", 16 * MIB, seed=2)
     push(client, src)
     (work / "disk").mkdir()
-    result = client.fails(8, "--json", "pull", "ns/m", work / "disk" / "dst", prefix=SMALL_DISK + [work / "disk"])
+    result = client.fails(8, "--json", "pull", "ns/m", work / "disk" / "dst",
+                          prefix=small_disk.wrapper("8m", work / "disk"))
     assert result.data["error"]["code"] == "no-space"
 
 
