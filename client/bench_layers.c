@@ -2,8 +2,8 @@
 #include "client/bench_layers.h"
 
 #include "client/read_mode.h"
+#include "client/spread.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[BENCH_LAYER_COUNT] = {
@@ -29,12 +29,6 @@ void bench_layers_add(struct bench_layers *layers, enum bench_layer layer, const
         layers->rounds[layer][layers->count[layer]++] = *rate;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a, two = *(const uint64_t *)b;
-    return (one > two) - (one < two);
-}
-
 static bool reads_a_disk(enum bench_layer layer)
 {
     return layer == BENCH_SERVER_READ || layer == BENCH_CLIENT_READ;
@@ -48,19 +42,20 @@ static const char *cache_label(uint64_t cached, uint64_t bytes)
 bool bench_layers_summary(const struct bench_layers *layers, enum bench_layer layer,
                           struct bench_summary *summary)
 {
-    uint64_t sorted[BENCH_MAX_ROUNDS], cached = 0, bytes = 0;
+    double rates[BENCH_MAX_ROUNDS];
+    uint64_t cached = 0, bytes = 0;
     size_t count = layers->count[layer];
     for (size_t i = 0; i < count; i++) {
-        sorted[i] = bench_rate_bytes_per_s(&layers->rounds[layer][i]);
+        rates[i] = (double)bench_rate_bytes_per_s(&layers->rounds[layer][i]);
         cached += layers->rounds[layer][i].cached;
         bytes += layers->rounds[layer][i].bytes;
     }
     if (count == 0)
         return false;
-    qsort(sorted, count, sizeof *sorted, by_value);
-    summary->median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-    summary->min = sorted[0];
-    summary->max = sorted[count - 1];
+    struct spread spread = spread_of(rates, count);
+    summary->median = (uint64_t)spread.median;
+    summary->min = (uint64_t)spread.min;
+    summary->max = (uint64_t)spread.max;
     summary->cache = reads_a_disk(layer) ? cache_label(cached, bytes) : NULL;
     return true;
 }

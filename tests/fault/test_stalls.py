@@ -106,6 +106,24 @@ def test_b52_silent_server(make_client, args):
     assert result.seconds < 4 * SLOWNESS
 
 
+@pytest.mark.sanitize
+@pytest.mark.parametrize("layer, way", [("link-up", "c2s"), ("link-up", "s2c"), ("link-down", "s2c")])
+@pytest.mark.parametrize("how", ["silence", "interrupt"])
+def test_b52_a_link_that_is_measured(through, server, work, layer, way, how):
+    """It falls silent: the client ends within its time-out and a second, after the 3 s in which bytes that nobody
+    acknowledges may still be sent; by a signal it ends at once."""
+    slow, proxy = through(cproxy.rate(6e6))
+    running = slow.start("bench", "--size", "1G", "--layer", layer, "-n", "2", "--timeout", "2", cwd=work)
+    wait_until(lambda: max(proxy.bytes("c2s"), proxy.bytes("s2c")) > 2 * MIB, "it is under way")
+    began = time.monotonic()
+    proxy.add(cproxy.hole(0, dir=way))
+    if how == "interrupt":
+        running.signal(signal.SIGINT)
+    result = running.wait()
+    assert result.status == (130 if how == "interrupt" else 6) and result.err, result
+    assert time.monotonic() - began < (1.5 if how == "interrupt" else 7) * SLOWNESS
+
+
 def test_b52_time_out_counts_progress_not_duration(make_server, make_client, make_proxy, src, dst):
     """A link so slow that one block takes several time-outs is no silence, in either direction, and nothing is sent
     twice."""

@@ -8,7 +8,7 @@ import time
 import netns
 import pytest
 import slow_disk
-from harness import wait_until
+from harness import MIB, wait_until
 
 import models
 
@@ -85,6 +85,21 @@ def test_a_server_that_is_for_reading_only_is_measured_by_reading(make_server, m
     assert sorted(layers_of(result.data)) == sorted(set(LAYERS) - {"server-disk-write", "push"})
     assert "server-disk-write is left out: the server is read-only" in result.err
     assert "push is left out: the server is read-only" in result.err
+
+
+@pytest.mark.sanitize
+def test_streams_for_which_the_server_has_no_slot(make_server, make_client, here, src):
+    """Two of a daemon's three are taken: one carries what it can, the others are not waited for."""
+    server = make_server(options=["--max-streams", "3"])
+    client = make_client(server.address)
+    models.rnd(src / "w.bin", 128 * MIB, seed=1)
+    pushing = client.start("push", src, "ns/m", "-n", "2", "--bwlimit", "8M")
+    wait_until(lambda: client.json("status")["streams"]["used"] == 2, "two are taken")
+    layers = client.json("bench", *QUICK, "-n", "4", "--layer", "link-up,link-down", cwd=here)["layers"]
+    assert len(layers) == 4 and min(layer["bytes_per_second"] for layer in layers) > 0
+    assert pushing.is_running, "the two slots were taken to the end"
+    pushing.signal(signal.SIGTERM)
+    pushing.wait()
 
 
 @pytest.mark.parametrize("wrong", [["--layer", "disk"], ["--layer", ""], ["--rounds", "0"], ["--size", "0"], ["a", "b"],
