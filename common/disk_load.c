@@ -34,8 +34,12 @@ static int open_unlinked(int folder)
     (void)getrandom(&random, sizeof random, 0);
     (void)snprintf(name, sizeof name, ".bench.%016llx", (unsigned long long)random);
     int fd = fdio_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0)
+    if (fd >= 0 && unlinkat(folder, name, 0) < 0) { /* not while it is open: it goes unused, then */
+        int sys = errno;
+        fdio_drop(&fd);
         (void)unlinkat(folder, name, 0);
+        errno = sys;
+    }
     return fd;
 }
 
@@ -110,11 +114,11 @@ static int write_block(struct disk_load *load, const uint8_t *block, uint64_t at
         return file_error(err, "write");
     if (load->direct)
         return 0;
-    (void)sync_file_range(load->fd, (off_t)at, BLOCK_SIZE, SYNC_FILE_RANGE_WRITE);
-    if (at >= AHEAD)
-        (void)sync_file_range(load->fd, (off_t)(at - AHEAD), BLOCK_SIZE,
-                              SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                  SYNC_FILE_RANGE_WAIT_AFTER);
+    if (fdio_sync_range(load->fd, at, BLOCK_SIZE, SYNC_FILE_RANGE_WRITE) < 0 ||
+        (at >= AHEAD && fdio_sync_range(load->fd, at - AHEAD, BLOCK_SIZE,
+                                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                            SYNC_FILE_RANGE_WAIT_AFTER) < 0))
+        return file_error(err, "write back");
     return 0;
 }
 

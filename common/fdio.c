@@ -114,6 +114,15 @@ int fdio_syncfs(int fd)
     AGAIN(syncfs(fd));
 }
 
+int fdio_sync_range(int fd, uint64_t offset, uint64_t length, unsigned flags)
+{
+    int result;
+    do
+        result = sync_file_range(fd, (off_t)offset, (off_t)length, flags);
+    while (result < 0 && errno == EINTR);
+    return result < 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT) ? -1 : 0;
+}
+
 int fdio_ftruncate(int fd, uint64_t length)
 {
     AGAIN(ftruncate(fd, (off_t)length));

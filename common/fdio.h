@@ -25,6 +25,9 @@ int fdio_fsync(int fd);
 int fdio_fdatasync(int fd);
 int fdio_syncfs(int fd);
 int fdio_ftruncate(int fd, uint64_t length);
+/* sync_file_range(2), again after EINTR. -1 only where bytes could not be stored (EIO, ENOSPC, EDQUOT), for
+ * the kernel tells a descriptor of that once; that a file system does not know the call is no failure. */
+int fdio_sync_range(int fd, uint64_t offset, uint64_t length, unsigned flags);
 
 /* close() whose error counts: quota and delayed write errors may only show here. EINTR is success, for Linux
  * has closed the descriptor then (close(2)). Sets *fd to -1. */

@@ -173,8 +173,7 @@ int partfile_write(struct partfile *part, const struct file_entry *entry, const 
 static int write_back(struct partfile *part, const struct file_entry *entry, uint64_t offset, uint64_t length,
                       unsigned flags, struct error *err)
 {
-    int result = part->direct_fd >= 0 ? 0 : sync_file_range(part->fd, (off_t)offset, (off_t)length, flags);
-    if (result < 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+    if (part->direct_fd < 0 && fdio_sync_range(part->fd, offset, length, flags) < 0)
         return file_error(err, "write back", entry);
     return 0;
 }

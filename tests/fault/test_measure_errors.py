@@ -37,6 +37,27 @@ def test_a_disk_that_fails(broken, work, rule, status, word):
     assert client.ok("ls")
 
 
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_disk_that_fails_in_the_background(broken, work, nth):
+    """What the kernel could not store it tells the next that asks, once: here sync_file_range()."""
+    server, client = broken(f"sync_file_range:EIO:{nth}", "--io", "buffered")
+    result = client.fails(7, *DISK, cwd=work)
+    assert "cannot write back" in result.err
+    assert_nothing_left(server)
+
+
+def test_a_file_system_without_writeback_by_range(broken, work):
+    server, client = broken("sync_file_range:ENOSYS:1+", "--io", "buffered")
+    assert len(client.json(*DISK, cwd=work)["layers"]) == 2
+
+
+def test_a_name_that_cannot_be_taken_away(broken, work):
+    """It would stay: so nothing is measured with it, and the second try takes it away."""
+    server, client = broken("openat:EOPNOTSUPP:1:/staging/.,unlinkat:EIO:1")
+    client.fails(7, *DISK, cwd=work)
+    assert_nothing_left(server)
+
+
 @pytest.mark.parametrize("error", ["EOPNOTSUPP", "EINVAL", "EISDIR"])
 def test_a_file_system_without_nameless_files(broken, work, error):
     """Then one has a name for a moment."""
