@@ -96,6 +96,7 @@ static bool find_inet4(int socket, const struct in_addr *address, char name[IF_N
         if (own.sin_addr.s_addr != address->s_addr)
             continue;
         memcpy(name, found[i].ifr_name, IF_NAMESIZE);
+        name[strcspn(name, ":")] = '\0'; /* "eth0:1" is a label of an address, not an interface */
         return true;
     }
     return false;
