@@ -7,15 +7,10 @@
 /* "1 k tokens" */
 #define K_TOKENS 1000
 
-static uint64_t exact(uint64_t number)
-{
-    return number < LIMIT_SIZE ? number : LIMIT_SIZE;
-}
-
 static void add_number(struct json *object, const char *key, uint64_t number)
 {
     if (number > 0)
-        json_add_size(object, key, exact(number));
+        json_add_size(object, key, limit_size(number));
     else
         json_add_null(object, key);
 }
@@ -35,9 +30,9 @@ static void add_mix(struct json *object, const struct dtype_mix *mix)
         const struct dtype_use *use = &mix->uses[i];
         struct json *entry = json_add(array, NULL, json_object());
         json_add_text(entry, "dtype", use->name);
-        json_add_size(entry, "tensors", exact(use->tensors));
-        json_add_size(entry, "elements", exact(use->elements));
-        json_add_size(entry, "bytes", exact(use->bytes));
+        json_add_size(entry, "tensors", limit_size(use->tensors));
+        json_add_size(entry, "elements", limit_size(use->elements));
+        json_add_size(entry, "bytes", limit_size(use->bytes));
     }
 }
 
@@ -65,7 +60,7 @@ static void add_kinds(struct json *object, const struct model_summary *summary)
     for (int kind = 0; kind < FILE_KIND_COUNT; kind++) {
         struct json *entry = json_add(kinds, file_kind_name((enum file_kind)kind), json_object());
         json_add_size(entry, "files", summary->kinds[kind].files);
-        json_add_size(entry, "bytes", exact(summary->kinds[kind].bytes));
+        json_add_size(entry, "bytes", limit_size(summary->kinds[kind].bytes));
     }
 }
 
@@ -87,7 +82,7 @@ static void add_set(struct json *array, const struct model_set *set)
     add_text(entry, "architecture", set->facts.architecture);
     add_text(entry, "quantization", set->facts.quantization);
     json_add_size(entry, "files", set->files);
-    json_add_size(entry, "bytes", exact(set->bytes));
+    json_add_size(entry, "bytes", limit_size(set->bytes));
     add_number(entry, "tensors", dtype_mix_total(&set->mix).tensors);
     add_number(entry, "parameters", set->parameters);
     add_number(entry, "memory", set->load_bytes);
@@ -106,7 +101,7 @@ static void add_findings(struct json *object, const struct finding_list *finding
         json_add_bool(entry, "stops", finding_stops(item->finding.kind));
     }
     if (findings->omitted > 0)
-        json_add_size(object, "findings_omitted", exact(findings->omitted));
+        json_add_size(object, "findings_omitted", limit_size(findings->omitted));
 }
 
 void model_summary_json(const struct model_summary *summary, struct json *object)
@@ -122,6 +117,6 @@ void model_summary_json(const struct model_summary *summary, struct json *object
     for (size_t i = 0; i < summary->set_count; i++)
         add_set(sets, &summary->sets[i]);
     if (summary->sets_omitted > 0)
-        json_add_size(object, "sets_omitted", exact(summary->sets_omitted));
+        json_add_size(object, "sets_omitted", limit_size(summary->sets_omitted));
     add_findings(object, &summary->findings);
 }

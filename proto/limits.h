@@ -34,13 +34,20 @@
 #define LIMIT_STREAMS      64
 #define LIMIT_SESSIONS     1024 /* that one `status` tells of */
 /* Bytes that one request may measure a disk with. */
-#define LIMIT_MEASURE   (UINT64_C(1) << 40)
-#define LIMIT_PADDING   ((uint64_t)1 << 20) /* bytes of `alive` that `host` may ask for */
-#define LIMIT_FACTS     256                 /* answers to `host` */
-#define LIMIT_FACT_NAME 48                  /* characters of its name */
+#define LIMIT_MEASURE (UINT64_C(1) << 40)
+/* Bytes of `alive` that `host` may ask for: some packets of 9000 bytes, and soon made. */
+#define LIMIT_PADDING   ((uint64_t)64 << 10)
+#define LIMIT_FACTS     256 /* answers to `host` */
+#define LIMIT_FACT_NAME 48  /* characters of its name */
 
 #define HELLO_TIMEOUT_MS 10000
 #define ALIVE_EVERY_MS   2000 /* the page says at least every 5 s */
+
+/* A number that JSON carries, the largest where it is larger. */
+static inline uint64_t limit_size(uint64_t number)
+{
+    return number < LIMIT_SIZE ? number : LIMIT_SIZE;
+}
 
 /* Number of blocks of a file: an empty file has one, of length 0. */
 static inline uint64_t block_count(uint64_t size)

@@ -88,7 +88,7 @@ void host_begin(struct session *session, struct message *message)
     host->padding = message->u.host.padding;
     host->socket = fcntl(session_socket(session), F_DUPFD_CLOEXEC, 0);
     host->view = (struct machine_view){
-        .root = "", .socket = host->socket, .folder = server->store.root, .sample_ms = server->sample_ms};
+        .root = "", .socket = host->socket, .folder = server->store.root, .sample_ms = MACHINE_SAMPLE_MS};
     session_begin(session, &type, host);
     session_work(session, host_run, host_after);
 }

@@ -4,7 +4,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/machine_facts.h"
 #include "server/listener.h"
 #include "server/notify.h"
 #include "server/session.h"
@@ -194,10 +193,7 @@ static void close_signal_handles(struct server *server)
 
 int server_run(const struct config *config)
 {
-    struct server server = {.config = config,
-                            .sweep_again_ms = SWEEP_AGAIN_MS,
-                            .sample_ms = MACHINE_SAMPLE_MS,
-                            .started_ms = clock_ms()};
+    struct server server = {.config = config, .sweep_again_ms = SWEEP_AGAIN_MS, .started_ms = clock_ms()};
     struct hostport ready;
     struct error err = {0};
     char name[HOSTPORT_TEXT_MAX];

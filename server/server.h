@@ -37,7 +37,6 @@ struct server {
     uv_work_t sweep_work;
     bool sweeping, swept; /* a sweep is under way; the last one left nothing */
     uint64_t sweep_again_ms;
-    unsigned sample_ms; /* how long `host` watches the machine (common/machine_facts.h) */
     uint64_t started_ms;
     uint64_t source_bytes, cached_bytes; /* of all pulls that have ended (common/activity.h) */
     atomic_bool stopping;

@@ -33,11 +33,6 @@ static void status_end(struct session *session, struct status *status)
     session_finished(session);
 }
 
-static uint64_t wire_size(uint64_t bytes)
-{
-    return bytes < LIMIT_SIZE ? bytes : LIMIT_SIZE;
-}
-
 static void send_server(struct session *session, const struct disk_space *space)
 {
     const struct server *server = session_server(session);
@@ -45,12 +40,12 @@ static void send_server(struct session *session, const struct disk_space *space)
     struct message_server *m = &message.u.server;
     m->version = (char *)MSTORE_VERSION;
     m->uptime = (clock_ms() - server->started_ms) / 1000;
-    m->bytes_free = wire_size(space->available);
-    m->bytes_total = wire_size(space->total);
+    m->bytes_free = limit_size(space->available);
+    m->bytes_total = limit_size(space->total);
     m->streams = server->streams;
     m->max_streams = server->config->max_streams;
-    m->source = server->source_bytes;
-    m->cached = server->cached_bytes;
+    m->source = limit_size(server->source_bytes);
+    m->cached = limit_size(server->cached_bytes);
     for (struct session *s = server->sessions; s; s = session_next(s)) {
         struct message_session one;
         m->waiting += session_waiting(s);

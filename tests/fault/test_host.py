@@ -33,7 +33,7 @@ def test_facts_and_then_the_end(server):
     assert abs(int(facts["time_ns"]) / 1e9 - time.time()) < 5
 
 
-@pytest.mark.parametrize("padding", [1, 24, 25, 65536, 1 << 20])
+@pytest.mark.parametrize("padding", [1, 24, 25, 65535, 65536])
 def test_padding_is_as_much_as_was_asked_for(server, padding):
     """In whole messages, all behind the facts."""
     answers = [a["type"] for a in ask(RawClient.control(server.address), padding=padding)]
@@ -48,7 +48,7 @@ def test_a_burst_before_it_is_no_matter(server):
     assert ask(peer)[-1] == {"type": "end"}
 
 
-@pytest.mark.parametrize("padding", [(1 << 20) + 1, -1, 1.5, "1", None, 1 << 60])
+@pytest.mark.parametrize("padding", [65537, -1, 1.5, "1", None, 1 << 60])
 def test_padding_outside_its_limits_is_refused(server, padding):
     peer = RawClient.control(server.address)
     assert ask(peer, padding=padding)[-1]["code"] == "protocol-error"
@@ -68,7 +68,7 @@ def test_a_client_that_goes_leaves_nothing(server):
     """While the daemon looks, and while it sends more than the client reads."""
     peers = [RawClient.control(server.address) for _ in range(20)]
     for peer in peers:
-        peer.ask({"type": "host", "padding": 1 << 20})
+        peer.ask({"type": "host", "padding": 65536})
     for peer in peers[:10]:
         peer.close()
     for peer in peers[10:]:

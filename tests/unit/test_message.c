@@ -225,8 +225,8 @@ static void numbers_are_held_against_their_limits(void **state)
     } cases[] = {
         {"0", true, true, true, true},
         {"1", true, true, true, true},
-        {"1048576", true, true, true, true},
-        {"1048577", true, true, true, false},
+        {"65536", true, true, true, true},
+        {"65537", true, true, true, false},
         {"999999999", true, true, true, false},
         {"1000000000", true, true, false, false},
         {"2147483647", true, true, false, false},
