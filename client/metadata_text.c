@@ -2,6 +2,7 @@
 #include "client/metadata_text.h"
 
 #include "client/output.h"
+#include "common/model_names.h"
 #include "common/units.h"
 
 #include <inttypes.h>
@@ -56,6 +57,24 @@ static void print_dtypes(const struct json *metadata)
         (void)printf("\n");
 }
 
+static void print_kinds(const struct json *metadata)
+{
+    char text[UNITS_TEXT_MAX];
+    const char *between = "";
+    for (int kind = 0; kind < FILE_KIND_COUNT; kind++) {
+        const char *name = file_kind_name((enum file_kind)kind);
+        const struct json *of_kind = json_get(json_get(metadata, "files"), name);
+        uint64_t files, bytes;
+        if (!as_size(of_kind, "files", &files) || !as_size(of_kind, "bytes", &bytes) || files == 0)
+            continue;
+        (void)printf(between[0] ? "%s" : "%-9s ", between[0] ? between : "kinds");
+        (void)printf("%" PRIu64 " %s %s", files, name, units_format_bytes(text, bytes));
+        between = ", ";
+    }
+    if (between[0])
+        (void)printf("\n");
+}
+
 static void print_shape(const struct json *metadata)
 {
     static const struct {
@@ -99,6 +118,7 @@ void metadata_print_findings(const struct json *metadata)
 
 void metadata_print(const struct json *metadata)
 {
+    print_kinds(metadata);
     print_text("arch", json_get(metadata, "architecture"));
     print_parameters(metadata);
     print_text("quant", json_get(metadata, "quantization"));

@@ -14,24 +14,24 @@ static bool is_complete(const struct message_model *model)
 
 const char *model_state_text(const struct message_model *model, char out[MODEL_STATE_MAX])
 {
-    char odd[48] = "";
+    char odd[MODEL_STATE_MAX - 16] = "";
     /* 99 % is not yet all: only a whole model is "complete". */
     uint64_t percent = model->bytes ? (uint64_t)((double)model->present * 100.0 / (double)model->bytes) : 0;
     if (model->warnings > 0)
         (void)snprintf(odd, sizeof odd, ", %" PRIu64 " entries not served", model->warnings);
     if (is_complete(model))
-        (void)snprintf(out, MODEL_STATE_MAX, "complete%s", odd);
+        (void)snprintf(out, MODEL_STATE_MAX, "complete%s%s", model->flawed ? ", flawed: see info" : "", odd);
     else
         (void)snprintf(out, MODEL_STATE_MAX, "incomplete %" PRIu64 "%%%s", percent > 99 ? 99 : percent, odd);
     return out;
 }
 
-void model_add_json(struct json *object, const struct message_model *model, bool with_count)
+void model_add_json(struct json *object, const struct message_model *model, bool listed)
 {
     char time[UNITS_TEXT_MAX];
     json_add_text(object, "name", model->name);
     json_add_size(object, "bytes", model->bytes);
-    if (with_count)
+    if (listed)
         json_add_size(object, "files", model->files);
     json_add_text(object, "modified", units_format_time(time, model->mtime, model->nsec));
     json_add_text(object, "state", is_complete(model) ? "complete" : "incomplete");
@@ -39,4 +39,6 @@ void model_add_json(struct json *object, const struct message_model *model, bool
         json_add_size(object, "bytes_present", model->present);
     if (model->warnings > 0)
         json_add_size(object, "warnings", model->warnings);
+    if (listed && model->flawed)
+        json_add_bool(json_add(object, "metadata", json_object()), "complete", false);
 }

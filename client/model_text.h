@@ -9,11 +9,12 @@
 
 #define MODEL_STATE_MAX 96
 
-/* "complete", "incomplete 80%", and what cannot be served. Returns `out`. */
+/* "complete", "incomplete 80%", whether it is flawed, and what cannot be served. Returns `out`. */
 const char *model_state_text(const struct message_model *model, char out[MODEL_STATE_MAX]);
 
-/* name, bytes, files (a number; without `with_count` left to the caller), modified, state and, where they say
- * something, bytes_present and warnings. */
-void model_add_json(struct json *object, const struct message_model *model, bool with_count);
+/* name, bytes, modified, state and, where they say something, bytes_present and warnings. One that is
+ * `listed` among others has the number of its files, too, and of its metadata that it is not complete, where
+ * that is known. */
+void model_add_json(struct json *object, const struct message_model *model, bool listed);
 
 #endif

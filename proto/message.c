@@ -73,6 +73,7 @@ static const struct {
                         FIELD("nsec", KIND_NSEC, model.nsec), FIELD("state", KIND_STATE, model.state),
                         FIELD("present", KIND_SIZE, model.present),
                         FIELD("warnings", KIND_SIZE, model.warnings),
+                        OPTIONAL("flawed", KIND_FLAG, model.flawed),
                         OPTIONAL("origin", KIND_ORIGIN, model.origin),
                         OPTIONAL("version", KIND_SIZE, model.version)}},
     [MESSAGE_PROGRESS] = {"progress",

@@ -80,6 +80,7 @@ struct message_model {
     uint32_t nsec;
     char *state; /* "complete" or "incomplete" */
     uint64_t present, warnings;
+    bool flawed;      /* its headers show that it is not whole, as far as they have been read */
     char *origin;     /* or NULL */
     uint64_t version; /* only in the answer to INFO; 0: not told */
 };

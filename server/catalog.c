@@ -93,6 +93,20 @@ static int compare_ids(const void *a, const void *b)
 
 /* -- one model -- */
 
+static bool is_newer(const struct stat *st, const struct message_model *model)
+{
+    return st->st_mtim.tv_sec > model->mtime ||
+           (st->st_mtim.tv_sec == model->mtime && (uint32_t)st->st_mtim.tv_nsec > model->nsec);
+}
+
+static void note_time(struct message_model *model, const struct stat *st)
+{
+    if (is_newer(st, model)) {
+        model->mtime = st->st_mtim.tv_sec;
+        model->nsec = (uint32_t)st->st_mtim.tv_nsec;
+    }
+}
+
 static enum walk_step count_entry(void *context, const struct walk_entry *entry, struct error *err)
 {
     (void)err;
@@ -102,10 +116,7 @@ static enum walk_step count_entry(void *context, const struct walk_entry *entry,
     if (entry->kind == WALK_FILE) {
         model->files++;
         model->bytes += (uint64_t)entry->st.st_size;
-        if (entry->st.st_mtim.tv_sec > model->mtime) {
-            model->mtime = entry->st.st_mtim.tv_sec;
-            model->nsec = (uint32_t)entry->st.st_mtim.tv_nsec;
-        }
+        note_time(model, &entry->st);
     } else if (entry->kind != WALK_FOLDER) {
         model->warnings++;
     }
@@ -125,23 +136,18 @@ static bool take_manifest(const struct store *store, const char *id, uint64_t in
         model->bytes = summary.bytes;
         model->mtime = summary.mtime;
         model->nsec = summary.nsec;
+        model->flawed = summary.flawed;
     }
     return found;
 }
 
-/* Something was put into the model's folder, or taken out, after it was published. (Below its top it goes
- * unseen here; a pull and info look at every file.) */
-static bool was_altered(const struct stat *live, const struct message_model *model)
-{
-    return live->st_mtim.tv_sec > model->mtime ||
-           (live->st_mtim.tv_sec == model->mtime && (uint32_t)live->st_mtim.tv_nsec > model->nsec);
-}
-
-static void count_files(const struct store *store, const char *id, struct message_model *model)
+static void count_files(const struct store *store, const char *id, const struct stat *folder,
+                        struct message_model *model)
 {
     struct error ignored;
     int live = store_open_live(store, id);
     *model = (struct message_model){.name = (char *)id};
+    note_time(model, folder);
     if (live >= 0)
         (void)walk_tree(live, false, count_entry, model, &ignored);
     fdio_drop(&live);
@@ -152,8 +158,10 @@ static bool describe_live(const struct store *store, const char *id, struct mess
     struct stat st;
     if (path_stat(store->root, id, &st) < 0 || !S_ISDIR(st.st_mode))
         return false;
-    if (!take_manifest(store, id, st.st_ino, model) || was_altered(&st, model))
-        count_files(store, id, model);
+    /* A folder newer than the manifest: something was put into it or taken out by other means. (Below its top
+     * that goes unseen here; a pull and info look at every file.) */
+    if (!take_manifest(store, id, st.st_ino, model) || is_newer(&st, model))
+        count_files(store, id, &st, model);
     model->state = (char *)"complete";
     model->present = model->bytes;
     return true;

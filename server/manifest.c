@@ -19,7 +19,7 @@
 
 #define FILE_NAME_MAX 64
 #define LINE_DEPTH    2
-/* More than a first line has: two names and six numbers. */
+/* More than a first line has: two names, six numbers and a flag. */
 #define FIRST_LINE_MAX 1024
 
 static void *grow(void *memory, size_t count, size_t size)
@@ -96,6 +96,8 @@ static struct json *summary_line(const struct manifest_summary *summary)
         json_add_text(line, "model", summary->model);
     if (summary->origin[0])
         json_add_text(line, "origin", summary->origin);
+    if (summary->flawed)
+        json_add_bool(line, "flawed", true);
     return line;
 }
 
@@ -216,8 +218,11 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
                 take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
                 take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec);
     summary->folder = 0;
+    summary->flawed = false;
     if (good && json_get(line, "folder"))
         good = take_size(line, "folder", &summary->folder);
+    if (good && json_get(line, "flawed"))
+        good = json_as_bool(json_get(line, "flawed"), &summary->flawed);
     (void)snprintf(summary->model, sizeof summary->model, "%s",
                    good && model && name_is_model_id(model) ? model : "");
     (void)snprintf(summary->origin, sizeof summary->origin, "%s",

@@ -7,7 +7,7 @@
  * hashes are read only when they are needed.
  *
  *   line 1   {"mstore":1,"files":12,"bytes":…,"mtime":…,"nsec":…,"folder":…,"model":"ns/m",
- *             "origin":…}   time of publishing
+ *             "origin":…,"flawed":…}   time of publishing
  *   others   {"path":…,"size":…,"mtime":…,"nsec":…,"source":…,"hash":…,"sha256":…,"git_blob":…,
  *             "disk_mtime":…,"disk_nsec":…}
  *
@@ -30,6 +30,7 @@ struct manifest_summary {
     uint64_t folder;               /* 53 bits of the inode of the folder that it was made for */
     char model[LIMIT_ID + 1];      /* as it was spelled, "" if unknown: some file systems fold case */
     char origin[LIMIT_ORIGIN + 1]; /* where its files come from, "" if unknown */
+    bool flawed;                   /* by what the headers told last (common/model_finding.h) */
 };
 
 #define MANIFEST_MOST_GENERATIONS 16

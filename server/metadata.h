@@ -6,7 +6,12 @@
 #include "server/version.h"
 
 /* An object; free it with json_free(). Small enough for a frame: where all of it is not, only `complete` is
- * in it. Reads files, so in a worker; ends early when *cancelled is set. */
-struct json *version_metadata(const struct version *version, const atomic_bool *cancelled);
+ * in it. Notes in the version whether it is flawed. Reads files, so in a worker; ends early when *cancelled
+ * is set. */
+struct json *version_metadata(struct version *version, const atomic_bool *cancelled);
+
+/* Whether files below `folder` show that the model is not whole or cannot be loaded (finding_stops()). Reads
+ * them, too. */
+bool metadata_is_flawed(int folder, const struct listing *files, const atomic_bool *cancelled);
 
 #endif

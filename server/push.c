@@ -1,6 +1,7 @@
 /* A push: lock the model, offer what is there, take the plan, stage it, move blocks, publish. Whatever ends
  * it early leaves the staging for the next push, and the live version as it was. */
 #include "server/check.h"
+#include "server/metadata.h"
 #include "server/requests.h"
 #include "server/session.h"
 #include "server/transfer.h"
@@ -387,6 +388,7 @@ static int build_manifest(struct push *p, struct manifest *manifest)
                    p->origin ? p->origin : "");
     manifest->summary.mtime = now.tv_sec;
     manifest->summary.nsec = (uint32_t)now.tv_nsec;
+    manifest->summary.flawed = metadata_is_flawed(staging_tree(p->staging), &manifest->listing, p->cancelled);
     return 0;
 }
 

@@ -62,8 +62,10 @@ static int run_info(struct query *q)
         return q->error.code == ERROR_NO_MODEL ? store_describe(q->store, q->id, add_model, q, &q->error)
                                                : -1;
     q->has_version = true;
-    if (!q->brief)
+    if (!q->brief) {
         q->listing = &q->version.manifest.listing;
+        q->metadata = version_metadata(&q->version, q->cancelled);
+    }
     const struct manifest_summary *summary = &q->version.manifest.summary;
     struct message_model model = {.name = q->id,
                                   .bytes = summary->bytes,
@@ -72,13 +74,12 @@ static int run_info(struct query *q)
                                   .nsec = summary->nsec,
                                   .state = (char *)(q->version.missing ? "incomplete" : "complete"),
                                   .present = summary->bytes,
+                                  .flawed = summary->flawed,
                                   .origin = (char *)(summary->origin[0] ? summary->origin : NULL),
                                   .warnings = q->version.warnings + q->version.missing,
                                   .version = fingerprint_of(&q->version.manifest.listing)};
     q->error.code = ERROR_NONE;
     add_model(q, &model);
-    if (!q->brief)
-        q->metadata = version_metadata(&q->version, q->cancelled);
     return 0;
 }
 

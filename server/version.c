@@ -138,23 +138,32 @@ static int open_pinned(struct version *v, const struct store *store, struct mani
     return 0;
 }
 
-/* A model that came by other means has no time of publishing; its newest file's does. */
+static void note_time(struct manifest_summary *summary, int64_t mtime, uint32_t nsec)
+{
+    if (mtime > summary->mtime || (mtime == summary->mtime && nsec > summary->nsec)) {
+        summary->mtime = mtime;
+        summary->nsec = nsec;
+    }
+}
+
+/* What came or was changed by other means has no time of publishing: the newest of its files and of its
+ * folder stands for it, as it does where models are listed. */
 static void set_summary(struct version *v, const struct manifest *claim)
 {
     struct manifest_summary *summary = &v->manifest.summary;
+    struct stat st;
     (void)snprintf(summary->model, sizeof summary->model, "%s", claim->summary.model);
-    if (!v->altered && v->missing == 0)
+    if (claim->summary.files > 0 && !v->altered && v->missing == 0) {
         (void)snprintf(summary->origin, sizeof summary->origin, "%s", claim->summary.origin);
-    if (claim->summary.files > 0) {
+        summary->flawed = claim->summary.flawed;
         summary->mtime = claim->summary.mtime;
         summary->nsec = claim->summary.nsec;
         return;
     }
+    if (fstat(v->folder, &st) == 0)
+        note_time(summary, st.st_mtim.tv_sec, (uint32_t)st.st_mtim.tv_nsec);
     for (size_t i = 0; i < v->manifest.listing.count; i++)
-        if (v->manifest.disk_mtime[i] > summary->mtime) {
-            summary->mtime = v->manifest.disk_mtime[i];
-            summary->nsec = v->manifest.disk_nsec[i];
-        }
+        note_time(summary, v->manifest.disk_mtime[i], v->manifest.disk_nsec[i]);
 }
 
 int version_open(struct version *v, const struct store *store, const char *id, struct error *err)
@@ -242,6 +251,12 @@ void version_learn(struct version *v, uint32_t file, uint64_t block, const uint8
     pthread_mutex_unlock(&v->lock);
 }
 
+void version_note_flawed(struct version *v, bool flawed)
+{
+    v->noted = v->noted || flawed != v->manifest.summary.flawed;
+    v->manifest.summary.flawed = flawed;
+}
+
 static bool was_learned(const struct version *v, uint32_t file)
 {
     return v->learned[file] && v->learned_left[file] == 0;
@@ -262,6 +277,7 @@ static void merge(struct version *v, struct manifest *merged)
     merged->summary.folder = fstat(v->folder, &folder) == 0 ? folder.st_ino : 0;
     (void)snprintf(merged->summary.model, sizeof merged->summary.model, "%s", v->id);
     (void)snprintf(merged->summary.origin, sizeof merged->summary.origin, "%s", m->summary.origin);
+    merged->summary.flawed = m->summary.flawed;
     merged->summary.mtime = m->summary.mtime;
     merged->summary.nsec = m->summary.nsec;
 }
@@ -279,7 +295,7 @@ static bool is_live(const struct version *v, const struct store *store)
 
 int version_save_learned(struct version *v, const struct store *store, struct error *err)
 {
-    bool any = false;
+    bool any = v->noted;
     for (uint32_t i = 0; i < v->manifest.listing.count; i++)
         any = any || was_learned(v, i);
     if (!any)

@@ -23,6 +23,7 @@ struct version {
     uint64_t warnings; /* entries that cannot be served */
     uint64_t missing;  /* files of the manifest that are not there */
     bool altered;      /* files were added or changed by other means */
+    bool noted;        /* the summary says another thing than the manifest */
     char *first_missing;
 
     pthread_mutex_t lock; /* for what is learned */
@@ -45,8 +46,12 @@ const uint8_t *version_hash(const struct version *version, uint32_t file, uint64
 /* A block of a file without kept hashes was hashed while it was read. */
 void version_learn(struct version *version, uint32_t file, uint64_t block, const uint8_t hash[HASH_SIZE]);
 
-/* Keeps what was learned of files that were hashed whole and have not changed since. Does nothing if nothing
- * was, or if the model is being pushed or was replaced meanwhile: then it is learned another time. */
+/* What the headers tell of the whole version, for the summary. Before it is saved; one thread. */
+void version_note_flawed(struct version *version, bool flawed);
+
+/* Keeps what was noted, and learned of files that were hashed whole and have not changed since. Does nothing
+ * if nothing was, or if the model is being pushed or was replaced meanwhile: then it is learned another time.
+ */
 int version_save_learned(struct version *version, const struct store *store, struct error *err);
 
 #endif

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -25,6 +26,12 @@ def model(work):
         "num_key_value_heads": 2, "max_position_embeddings": 4096}))
     (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
     return folder
+
+
+def listed(client):
+    """What ls tells of the headers of the only model."""
+    (model,) = client.json("ls")["models"]
+    return model.get("metadata")
 
 
 def cut_by_a_byte(folder):
@@ -61,6 +68,9 @@ def test_a_model_that_is_not_whole(server, client, model, work, spoil):
     assert name in pulled.err
     models.assert_same(model, work / "to")
     client.ok("pull", "ns/m", work / "to", "--allow-incomplete")
+    assert listed(client) == {"complete": False}
+    for command in (["ls"], ["info", "ns/m"]):
+        assert "complete, flawed: see info" in client.ok(*command).out
     info = client.json("info", "ns/m")["metadata"]
     assert info["complete"] is False and [f["path"] for f in info["findings"] if f["stops"]] == [name]
     verified = client.fails(7, "verify", "ns/m", "--json")
@@ -68,12 +78,43 @@ def test_a_model_that_is_not_whole(server, client, model, work, spoil):
     assert all(file["ok"] for file in verified.data["files"])
 
 
+def test_ls_forgets_a_flaw_that_is_mended(client, model):
+    whole = model.with_name("whole")
+    shutil.copytree(model, whole)
+    without_a_shard(model)
+    client.ok("push", model, "ns/m", "--allow-incomplete")
+    assert listed(client) == {"complete": False}
+    client.ok("push", whole, "ns/m", "--add")
+    assert listed(client) is None
+
+
+def test_ls_of_a_model_that_came_by_other_means(server, client, model):
+    """Its headers are read when it is verified, and what they tell is kept until its folder is changed."""
+    without_a_shard(model)
+    shutil.copytree(model, server.model("ns/m"))
+    assert listed(client) is None
+    client.fails(7, "verify", "ns/m")
+    assert listed(client) == {"complete": False}
+    formats.safetensors(server.model("ns/m") / SHARDS[1], {"tensor.1": ("BF16", (100, 10))})
+    assert listed(client) is None
+    client.ok("verify", "ns/m")
+    (server.model("ns/m") / SHARDS[0]).unlink()
+    client.fails(7, "verify", "ns/m")
+    assert client.json("ls")["models"][0]["files"] == 5
+
+
 def test_info_of_a_whole_model(client, model):
     client.ok("push", model, "ns/m")
     data = client.json("info", "ns/m")["metadata"]
     assert data["complete"] is True and data["findings"] == []
     assert data["architecture"] == "LlamaForCausalLM" and data["parameters"] == 3000 and data["license"] == "apache-2.0"
+    assert listed(client) is None
     text = client.ok("info", "ns/m").out
+    kinds = {kind: [f.stat().st_size for f in model.glob(glob)]
+             for kind, glob in (("weights", "*.safetensors"), ("config", "*.json"), ("other", "README.md"))}
+    assert {kind: data["files"][kind] for kind in kinds} == {
+        kind: {"files": len(sizes), "bytes": sum(sizes)} for kind, sizes in kinds.items()}
+    assert re.search(r"^kinds     3 weights 6\.\d\d kB, 2 config \d+ B, 1 other 28 B$", text, re.M)
     for line in ("arch      LlamaForCausalLM", "params    0.0 M", "dtypes    BF16 6.00 kB", "context   4096 tokens",
                  "licence   apache-2.0"):
         assert line in text, text

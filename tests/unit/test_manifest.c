@@ -29,6 +29,7 @@ static void make_sample(struct manifest *m, uint8_t hashes[5 * HASH_SIZE])
     m->summary.folder = 12345;
     (void)snprintf(m->summary.model, sizeof m->summary.model, "Ns/M");
     memset(m->summary.origin, 'o', LIMIT_ORIGIN);
+    m->summary.flawed = true;
 }
 
 static void what_is_saved_comes_back(void **state)
@@ -50,6 +51,7 @@ static void what_is_saved_comes_back(void **state)
     assert_int_equal(got.summary.folder, 12345);
     assert_string_equal(got.summary.model, "Ns/M");
     assert_string_equal(got.summary.origin, m.summary.origin);
+    assert_true(got.summary.flawed);
     assert_int_equal(got.listing.count, 4);
     assert_int_equal(got.block_total, 5);
     for (size_t i = 0; i < 4; i++) {
@@ -143,6 +145,7 @@ static void the_summary_is_the_first_line(void **state)
     assert_int_equal(summary.bytes, m.summary.bytes);
     assert_int_equal(summary.mtime, -1);
     assert_int_equal(summary.nsec, 5);
+    assert_true(summary.flawed);
     write_file(scratch->fd, "8.json", "{}", 2);
     assert_int_equal(manifest_choose(scratch->fd, 999, &generation, &summary), -1);
     assert_int_equal(generation, 8);
@@ -184,6 +187,8 @@ static void lines_are_held_against_their_limits(void **state)
     assert_int_equal(
         parse(HEAD(1, 5) "{\"path_hex\":\"ff\",\"size\":5,\"mtime\":1,\"nsec\":0,\"new\":[1]}\n"), 0);
     assert_int_equal(parse(HEAD_LINE("\"origin\":\"hf:o/m@1\"")), 0);
+    assert_int_equal(parse(HEAD_LINE("\"flawed\":false")), 0);
+    assert_int_equal(parse(HEAD_LINE("\"flawed\":1")), -1);
     assert_int_equal(
         parse(HEAD(1, 5) "{\"path\":\"a\",\"size\":5,\"mtime\":1,\"nsec\":0,\"sha256\":\"" HASH HASH
                          "\",\"git_blob\":\"" HASH "01234567\"}\n"),

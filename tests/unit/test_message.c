@@ -25,7 +25,7 @@ static const char *const samples[MESSAGE_TYPE_COUNT] = {
     [MESSAGE_END] = "{\"type\":\"end\"}",
     [MESSAGE_MODEL] =
         "{\"type\":\"model\",\"name\":\"ns/m\",\"bytes\":5,\"files\":1,\"mtime\":-1,\"nsec\":999999999,"
-        "\"state\":\"complete\",\"present\":5,\"warnings\":0,\"origin\":\"hf:o/m@1\"}",
+        "\"state\":\"complete\",\"present\":5,\"warnings\":0,\"flawed\":true,\"origin\":\"hf:o/m@1\"}",
     [MESSAGE_PROGRESS] = "{\"type\":\"progress\",\"bytes\":1,\"total\":2}",
     [MESSAGE_CHECKED] = "{\"type\":\"checked\",\"path\":\"a/b\",\"ok\":false,\"bad\":[0,7]}",
     [MESSAGE_FACT] = "{\"type\":\"fact\",\"name\":\"cpus\",\"value\":\"4\"}",
@@ -151,7 +151,8 @@ static bool is_optional(int type, const char *name)
 {
     return (type == MESSAGE_ERROR && strcmp(name, "path") == 0) ||
            (type == MESSAGE_HOST && strcmp(name, "padding") == 0) ||
-           (type == MESSAGE_SESSION && strcmp(name, "model") == 0) || strcmp(name, "origin") == 0;
+           (type == MESSAGE_SESSION && strcmp(name, "model") == 0) || strcmp(name, "flawed") == 0 ||
+           strcmp(name, "origin") == 0;
 }
 
 /* Whether any text will do. */
