@@ -74,13 +74,18 @@ bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX])
     return entry->has_sha256 || entry->has_git_blob || entry->has_hash;
 }
 
+bool hub_blob_path(const struct file_entry *entry, char out[HUB_BLOB_PATH_MAX])
+{
+    return hub_blob_name(entry, stpcpy(out, "blobs/"));
+}
+
 bool hub_place_has(int folder, const struct file_entry *entry, bool checksum)
 {
-    char path[sizeof "blobs/" + HUB_BLOB_MAX] = "blobs/";
+    char path[HUB_BLOB_PATH_MAX];
     uint8_t hash[HASH_SIZE];
     struct stat st;
     struct error ignored;
-    if (folder < 0 || !hub_blob_name(entry, path + strlen(path)) || path_stat(folder, path, &st) < 0 ||
+    if (folder < 0 || !hub_blob_path(entry, path) || path_stat(folder, path, &st) < 0 ||
         !S_ISREG(st.st_mode) || (uint64_t)st.st_size != entry->size)
         return false;
     return !checksum || (entry->has_hash && plan_hash_file(folder, path, entry->size, hash, &ignored) == 0 &&

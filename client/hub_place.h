@@ -32,6 +32,10 @@ char *hub_place_snapshot(const struct hub_place *place);
 #define HUB_BLOB_MAX (2 * SHA256_SIZE + 1)
 bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX]);
 
+/* Where that lies in the repo's folder: "blobs/<name>". */
+#define HUB_BLOB_PATH_MAX (sizeof "blobs/" + HUB_BLOB_MAX)
+bool hub_blob_path(const struct file_entry *entry, char out[HUB_BLOB_PATH_MAX]);
+
 /* Whether the repo's `folder` (-1: there is none) has the blob, of that size; with `checksum`, of that
  * content. */
 bool hub_place_has(int folder, const struct file_entry *entry, bool checksum);

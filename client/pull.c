@@ -304,10 +304,18 @@ static int say_done(struct pull *p, struct error *err)
 static void warm(struct pull *p)
 {
     struct warm *warm = &p->report.warm;
-    warm_begin(warm, p->destination.folder);
-    for (size_t i = 0; i < p->remote.count; i++)
-        if (select_is_in(p->options, p->remote.files[i].path))
-            warm_file(warm, p->destination.folder, p->remote.files[i].path);
+    int folder = p->destination.folder;
+    char blob[HUB_BLOB_PATH_MAX];
+    warm_begin(warm, folder);
+    for (size_t i = 0; i < p->remote.count; i++) {
+        const struct file_entry *entry = &p->remote.files[i];
+        if (!is_wanted(p, entry->path))
+            continue;
+        if (!p->hub.folder)
+            warm_file(warm, folder, p->options->file ? p->one.name : entry->path);
+        else if (hub_blob_path(entry, blob))
+            warm_file(warm, folder, blob);
+    }
     warm_end(warm);
     p->report.has_warm = true;
 }

@@ -374,6 +374,14 @@ def test_a_blob_name_that_two_contents_share_is_refused(server, from_hub, hub, w
     to_cache(from_hub, work / "new", "org/tiny", "--include", "b.bin")
 
 
+def test_warm_reads_the_blobs_of_what_was_asked_for(server, from_hub, hub, work):
+    make_cache(hub)
+    push(from_hub, "hf:org/tiny", "org/tiny")
+    warm = to_cache(from_hub, work / "new", "org/tiny", "--include", "onnx/*", "--warm")["warm"]
+    assert warm == {"bytes": 5000, "resident": 5000}
+    assert to_cache(from_hub, work / "new", "org/tiny", "--include", "onnx/*", "--warm")["warm"] == warm
+
+
 @pytest.mark.parametrize("wrong", ["blobs", "snapshots", "refs"])
 def test_a_link_in_the_cache_is_not_written_through(server, from_hub, hub, work, wrong):
     make_cache(hub)

@@ -74,6 +74,13 @@ def test_an_unfinished_pull_of_the_whole_model_is_left(client, stored, work, dst
     models.assert_same(stored, dst)
 
 
+def test_warm_reads_the_file_that_was_pulled(client, stored, work, dst):
+    """Where it was written, under the name it was given, and nothing else there that the model knows by name."""
+    models.rnd(dst / "tiny.Q4_K_M.gguf", 20000)
+    for file, place, size in (("vae/deep/ae.safetensors", dst, 5000), ("tiny.Q8_0.gguf", dst / "new.gguf", 5000)):
+        assert client.json("pull", f"ns/m/{file}", place, "--warm")["warm"] == {"bytes": size, "resident": size}
+
+
 def test_push_of_one_file_adds_it(client, server, stored, work):
     extra = models.rnd(work / "tiny.F16.gguf", 5000, seed=9)
     data = client.json("push", extra, "ns/m", "--add")
