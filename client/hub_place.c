@@ -2,8 +2,10 @@
  */
 #include "client/hub_place.h"
 
+#include "client/interrupt.h"
 #include "client/plan.h"
 #include "client/select.h"
+#include "client/sha256_pass.h"
 #include "common/fdio.h"
 #include "common/path.h"
 #include "common/sha256.h"
@@ -172,6 +174,40 @@ static int check_names(const struct showing *s, struct error *err)
     return result;
 }
 
+/* Whether the file is what its record says. Only the block hashes are proven of what came: a SHA-256 is the
+ * server's word. */
+static int prove_sha256(int folder, const char *name, const struct file_entry *file, struct error *err)
+{
+    uint8_t sum[SHA256_SIZE];
+    if (!sha256_file(folder, name, file->size, sum))
+        return interrupt_check(err) < 0
+                   ? -1
+                   : error_set(err, ERROR_FILE, "cannot read '%s' as it was staged", file->path);
+    if (memcmp(sum, file->sha256, SHA256_SIZE) == 0)
+        return 0;
+    return error_set(err, ERROR_CORRUPT,
+                     "'%s' does not have the SHA-256 that the server tells: the blob of that name is kept",
+                     file->path);
+}
+
+static bool exists(int folder, const char *name)
+{
+    struct stat unused;
+    return fstatat(folder, name, &unused, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* A blob that is there may belong to other snapshots: it makes way for the bytes of its name only. */
+static int move_blob(const struct showing *s, int from, const char *name, int blobs,
+                     const struct file_entry *file, struct error *err)
+{
+    char blob[HUB_BLOB_MAX];
+    if (!hub_blob_name(file, blob))
+        return error_set(err, ERROR_FILE, "nothing names the blob of '%s'", file->path);
+    if (file->has_sha256 && exists(blobs, blob) && prove_sha256(from, name, file, err) < 0)
+        return -1;
+    return renameat(from, name, blobs, blob) < 0 ? show_error(s, "a blob", err) : 0;
+}
+
 static int move_blobs(const struct showing *s, int tree, const struct listing *plan, const uint32_t *numbers,
                       struct error *err)
 {
@@ -179,12 +215,10 @@ static int move_blobs(const struct showing *s, int tree, const struct listing *p
     if (blobs < 0)
         return show_error(s, "the folder 'blobs'", err);
     for (size_t i = 0; result == 0 && i < plan->count; i++) {
-        char name[HUB_BLOB_MAX] = "";
-        const char *last;
-        int from = path_open_parent(tree, plan->files[i].path, &last);
-        if (from < 0 || !hub_blob_name(&s->model->files[numbers[i]], name) ||
-            renameat(from, last, blobs, name) < 0)
-            result = show_error(s, "a blob", err);
+        const char *name;
+        int from = path_open_parent(tree, plan->files[i].path, &name);
+        result = from < 0 ? show_error(s, "a blob", err)
+                          : move_blob(s, from, name, blobs, &s->model->files[numbers[i]], err);
         fdio_drop(&from);
     }
     fdio_drop(&blobs);

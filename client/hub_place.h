@@ -45,7 +45,8 @@ bool hub_place_has(int folder, const struct file_entry *entry, bool checksum);
 void hub_make_commit(const struct listing *model, char commit[HUB_COMMIT_DIGITS + 1]);
 
 /* `tree` holds the files of `plan`, which are those with these `numbers` of `model`. All files of the model
- * that the options select are in the tree or were there, and have a blob name. */
+ * that the options select are in the tree or were there, and have a blob name. ERROR_CORRUPT where a blob of
+ * a SHA-256 is there and the file that should take its place has another one. */
 int hub_place_show(struct hub_place *place, const struct destination *destination, int tree,
                    const struct listing *plan, const uint32_t *numbers, const struct listing *model,
                    const struct options *options, struct error *err);

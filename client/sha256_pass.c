@@ -26,30 +26,31 @@ static bool hash_bytes(int fd, uint64_t size, uint8_t *piece, uint8_t out[SHA256
     return true;
 }
 
-static void hash_file(int folder, struct file_entry *entry, uint8_t *piece)
+bool sha256_file(int folder, const char *path, uint64_t size, uint8_t out[SHA256_SIZE])
 {
-    int fd = fdio_openat(folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    int fd = fdio_openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd < 0)
-        return;
-    sender_advise(fd, entry->size);
-    entry->has_sha256 = hash_bytes(fd, entry->size, piece, entry->sha256);
+        return false;
+    uint8_t *piece = malloc(PIECE);
+    if (!piece)
+        abort();
+    sender_advise(fd, size);
+    bool hashed = hash_bytes(fd, size, piece, out);
+    free(piece);
     fdio_drop(&fd);
+    return hashed;
 }
 
 int sha256_pass(int folder, struct listing *local, const struct listing *stored, struct error *err)
 {
     const char *clash;
     uint32_t *index = listing_index(stored, &clash); /* plan_push() has refused one that clashes */
-    uint8_t *piece = malloc(PIECE);
-    if (!piece)
-        abort();
     for (size_t i = 0; index && i < local->count && !interrupt_is_set(); i++) {
         struct file_entry *entry = &local->files[i];
         int64_t found = entry->from == FROM_LIVE ? listing_find(stored, index, entry->path) : -1;
         if (!entry->has_sha256 && (found < 0 || !stored->files[found].has_sha256))
-            hash_file(folder, entry, piece);
+            entry->has_sha256 = sha256_file(folder, entry->path, entry->size, entry->sha256);
     }
-    free(piece);
     free(index);
     return interrupt_check(err);
 }

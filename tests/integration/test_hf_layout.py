@@ -374,6 +374,26 @@ def test_a_blob_name_that_two_contents_share_is_refused(server, from_hub, hub, w
     to_cache(from_hub, work / "new", "org/tiny", "--include", "b.bin")
 
 
+@pytest.mark.sanitize
+@pytest.mark.parametrize("size, options", [(2000, []), (1000, ["--checksum"])])
+def test_a_wrong_record_does_not_replace_a_good_blob(server, from_hub, hub, work, size, options):
+    """The server only claims a SHA-256: bytes that do not have it take no other snapshot's blob away."""
+    add_file(hub / REPO, COMMIT, "a.bin", b"a" * 1000, True)
+    add_file(work / "other" / REPO, OTHER, "b.bin", b"b" * size, True)
+    (blob,), (own,) = (work / "other" / REPO / "blobs").iterdir(), (hub / REPO / "blobs").iterdir()
+    blob.rename(blob.with_name(own.name))
+    link = work / "other" / REPO / "snapshots" / OTHER / "b.bin"
+    link.unlink()
+    link.symlink_to(f"../../blobs/{own.name}")
+    push(from_hub, f"hf:org/tiny@{COMMIT}", "org/tiny")
+    push(from_hub, f"hf:org/tiny@{OTHER}", "org/wrong", env={"HF_HUB_CACHE": work / "other"})
+    to_cache(from_hub, work / "new")
+    before = snapshot_of(work / "new" / REPO)
+    words = ["pull", "org/wrong", "--layout", "hf-cache", "--cache-dir", work / "new"]
+    assert "b.bin" in from_hub.fails(5, *words, *options).err
+    assert snapshot_of(work / "new" / REPO) == before
+
+
 def test_warm_reads_the_blobs_of_what_was_asked_for(server, from_hub, hub, work):
     make_cache(hub)
     push(from_hub, "hf:org/tiny", "org/tiny")
