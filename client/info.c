@@ -146,10 +146,11 @@ int command_info(const struct options *options)
     struct error err = {0};
     struct info info = {.options = options, .result = options->json ? json_object() : NULL};
     if (control_open(&control, options, &err) == 0) {
-        if (control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0)
-            (void)read_info(&control, &info, &err);
+        bool good = control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0 &&
+                    read_info(&control, &info, &err) == 0;
         control_close(&control);
-        show_metadata(&info);
+        if (good || info.metadata)
+            show_metadata(&info);
     }
     return output_finish(options, info.result, &err);
 }

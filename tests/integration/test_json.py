@@ -72,6 +72,10 @@ def test_info(server, client, small_model):
         assert file["hash"] == models.file_hash_of_protocol(small_model / file["path"])
 
 
+def test_info_of_what_is_not_there(server, client):
+    assert client.fails(3, "--json", "info", "ns/absent").data.keys() == {"ok", "error"}
+
+
 def test_info_hash_of_several_blocks(server, client, src):
     """As protocol.md defines it: the hash of the block hashes and the size."""
     models.edges(src)
