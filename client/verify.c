@@ -25,8 +25,7 @@ struct verify {
     struct json *files; /* with --json */
     struct progress progress;
     uint64_t checked, bad, fresh, unknown;
-    bool is_broken;        /* by what the headers tell */
-    struct json *findings; /* the server's metadata, or NULL */
+    struct json *metadata; /* the server's, or NULL */
 };
 
 static void take_result(struct verify *v, const char *path, bool ok, const struct size_list *blocks)
@@ -74,12 +73,11 @@ static void take_checked(struct verify *v, const struct message *message)
 /* Headers that do not fit, shards that are missing: bytes that are as they were pushed may lack something. */
 static void take_metadata(struct verify *v, struct message *message)
 {
-    const struct json *metadata = message->u.metadata.metadata;
-    v->is_broken = !metadata_is_complete(metadata);
-    json_free(v->findings);
-    v->findings = json_copy(metadata);
-    if (v->is_broken)
-        metadata_print_findings(metadata);
+    json_free(v->metadata);
+    v->metadata = message->u.metadata.metadata;
+    message->u.metadata.metadata = NULL;
+    if (!metadata_is_complete(v->metadata))
+        metadata_print_findings(v->metadata);
 }
 
 static int read_results(struct control *control, struct verify *v, struct error *err)
@@ -216,7 +214,7 @@ static void conclude(const struct verify *v, struct json *result, struct error *
     if (err->code == ERROR_NONE && v->bad > 0)
         error_set(err, ERROR_CORRUPT, "%" PRIu64 " of %" PRIu64 " files of '%s' do not match their hashes",
                   v->bad, v->checked, v->model);
-    if (err->code == ERROR_NONE && v->is_broken)
+    if (err->code == ERROR_NONE && !metadata_is_complete(v->metadata))
         error_set(err, ERROR_SOME_FILES, "the files of '%s' match their hashes, but it is not whole",
                   v->model);
     if (result)
@@ -248,9 +246,9 @@ int command_verify(const struct options *options)
     conclude(&v, result, &err);
     if (result)
         json_add(result, "files", v.files);
-    if (result && v.findings)
-        json_add(result, "metadata", v.findings);
+    if (result && v.metadata)
+        json_add(result, "metadata", v.metadata);
     else
-        json_free(v.findings);
+        json_free(v.metadata);
     return output_finish(options, result, &err);
 }
