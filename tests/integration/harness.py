@@ -186,6 +186,10 @@ class Server:
         """Resident memory in bytes."""
         return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())[1]) * 1024
 
+    def bytes_read(self):
+        """Bytes that its system calls read so far, from wherever."""
+        return int(re.search(r"rchar: (\d+)", Path(f"/proc/{self.pid}/io").read_text())[1])
+
     def cpu_seconds(self):
         """User and system time so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()

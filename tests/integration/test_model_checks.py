@@ -121,6 +121,20 @@ def test_info_of_a_whole_model(client, model):
     assert client.json("verify", "ns/m")["metadata"]["complete"] is True
 
 
+def test_verify_reads_no_headers_for_an_answer_that_has_none(server, client, work):
+    """With files missing the answer is an error: the headers, most of this model, are left alone."""
+    folder = work / "model"
+    names = [f"layer.{n}.{'x' * 200}" for n in range(8000)]
+    formats.safetensors(folder / "big.safetensors", {name: ("U8", (1,)) for name in names})
+    (folder / "gone.txt").write_text("x")
+    client.ok("push", folder, "ns/m")
+    (server.model("ns/m") / "gone.txt").unlink()
+    before = server.bytes_read()
+    client.fails(7, "verify", "ns/m")
+    size = os.path.getsize(folder / "big.safetensors")
+    assert size <= server.bytes_read() - before < 1.5 * size
+
+
 def test_control_characters_of_a_model_are_not_printed(client, model):
     (model / "config.json").write_text(json.dumps({"architectures": ["Evil\u001b[2JNet"]}))
     (model / "README.md").write_text("---\nlicense: a\tb\u009b\n---\n")
