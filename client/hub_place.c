@@ -27,12 +27,6 @@
 /* "../" for each folder of the longest path, the way out of the snapshot, and the blob. */
 #define TARGET_MAX (3 * LIMIT_PARTS + 16 + HUB_BLOB_MAX)
 
-static void print_hex(const uint8_t *bytes, size_t size, char *out)
-{
-    for (size_t i = 0; i < size; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
-
 int hub_place_choose(struct hub_place *place, const char *cache, const char *model, const char *origin,
                      struct error *err)
 {
@@ -68,11 +62,11 @@ char *hub_place_snapshot(const struct hub_place *place)
 bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX])
 {
     if (entry->has_sha256)
-        print_hex(entry->sha256, SHA256_SIZE, out);
+        (void)hex_print(out, entry->sha256, SHA256_SIZE);
     else if (entry->has_git_blob)
-        print_hex(entry->git_blob, GIT_BLOB_SIZE, out);
+        (void)hex_print(out, entry->git_blob, GIT_BLOB_SIZE);
     else if (entry->has_hash)
-        print_hex(entry->hash, HASH_SIZE, out);
+        (void)hex_print(out, entry->hash, HASH_SIZE);
     return entry->has_sha256 || entry->has_git_blob || entry->has_hash;
 }
 
@@ -106,7 +100,7 @@ void hub_make_commit(const struct listing *model, char commit[HUB_COMMIT_DIGITS 
         char state[64];
         int length = snprintf(state, sizeof state, "%" PRIu64 " ", file->size);
         if (file->has_hash)
-            print_hex(file->hash, HASH_SIZE, state + length);
+            (void)hex_print(state + length, file->hash, HASH_SIZE);
         else
             (void)snprintf(state + length, sizeof state - (size_t)length, "%" PRId64 ".%09" PRIu32,
                            file->mtime, file->nsec);
@@ -115,7 +109,7 @@ void hub_make_commit(const struct listing *model, char commit[HUB_COMMIT_DIGITS 
     }
     sha256_finish(&sum, out);
     free(order);
-    print_hex(out, HUB_COMMIT_DIGITS / 2, commit);
+    (void)hex_print(commit, out, HUB_COMMIT_DIGITS / 2);
 }
 
 /* -- showing -- */

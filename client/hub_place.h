@@ -12,6 +12,7 @@
 #include "client/destination.h"
 #include "client/hub.h"
 #include "client/options.h"
+#include "proto/hex.h"
 #include "proto/listing.h"
 
 struct hub_place {
@@ -29,7 +30,7 @@ char *hub_place_snapshot(const struct hub_place *place);
 
 /* The name of a file's blob: its SHA-256, else Git's id, else the file hash in hexadecimal. False if none of
  * them is known. */
-#define HUB_BLOB_MAX (2 * SHA256_SIZE + 1)
+#define HUB_BLOB_MAX HEX_MAX(SHA256_SIZE)
 bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX]);
 
 /* Where that lies in the repo's folder: "blobs/<name>". */

@@ -5,6 +5,7 @@
 #include "client/hub.h"
 #include "common/fdio.h"
 #include "common/junk.h"
+#include "proto/hex.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,23 +142,10 @@ struct judging {
     struct report *report;
 };
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Exactly `size` bytes in lower-case hexadecimal digits. */
+/* Exactly `size` bytes. */
 static bool decode_name(const char *name, uint8_t *out, size_t size)
 {
-    if (strlen(name) != 2 * size)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        int high = digit(name[2 * i]), low = digit(name[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        out[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    return strlen(name) == 2 * size && hex_parse(out, size, name);
 }
 
 /* What lies in the repo's folder, or NULL. */

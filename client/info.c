@@ -8,6 +8,7 @@
 #include "client/output.h"
 
 #include "common/units.h"
+#include "proto/hex.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,17 +30,11 @@ static void print_head(const struct message_model *model)
         (void)printf("origin    %s\n", model->origin);
 }
 
-static void hash_text(const struct file_entry *file, char out[2 * HASH_SIZE + 1])
-{
-    (void)snprintf(out, 2 * HASH_SIZE + 1, "-");
-    for (int i = 0; file->has_hash && i < HASH_SIZE; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", file->hash[i]);
-}
-
 static void print_file(const struct file_entry *file)
 {
-    char hash[2 * HASH_SIZE + 1];
-    hash_text(file, hash);
+    char hash[HEX_MAX(HASH_SIZE)] = "-";
+    if (file->has_hash)
+        (void)hex_print(hash, file->hash, HASH_SIZE);
     (void)printf("%16" PRIu64 "  %-32s  ", file->size, hash);
     output_text(file->path);
     (void)printf("\n");

@@ -2,6 +2,7 @@
 #include "common/bdi.h"
 
 #include "common/sysfile.h"
+#include "proto/hex.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -31,13 +32,12 @@ static bool take_last_part(const char *path, char name[BDI_NAME_MAX])
 static bool find_btrfs(const char *root, int fd, char name[BDI_NAME_MAX])
 {
     struct btrfs_ioctl_fs_info_args info = {0};
-    char uuid[2 * BTRFS_FSID_SIZE + 5] = "", path[PATH_MAX], target[PATH_MAX];
+    char id[HEX_MAX(BTRFS_FSID_SIZE)], path[PATH_MAX], target[PATH_MAX];
     if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
         return false;
-    for (size_t i = 0, used = 0; i < BTRFS_FSID_SIZE; i++, used = strlen(uuid))
-        (void)snprintf(uuid + used, sizeof uuid - used, "%s%02x",
-                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info.fsid[i]);
-    (void)snprintf(path, sizeof path, "%s/sys/fs/btrfs/%s/bdi", root, uuid);
+    (void)hex_print(id, info.fsid, BTRFS_FSID_SIZE);
+    (void)snprintf(path, sizeof path, "%s/sys/fs/btrfs/%.8s-%.4s-%.4s-%.4s-%s/bdi", root, id, id + 8, id + 12,
+                   id + 16, id + 20);
     ssize_t length = readlink(path, target, sizeof target - 1);
     if (length <= 0)
         return false;

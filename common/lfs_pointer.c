@@ -2,6 +2,7 @@
 #include "common/lfs_pointer.h"
 
 #include "common/units.h"
+#include "proto/hex.h"
 
 #include <string.h>
 
@@ -28,20 +29,6 @@ static bool begins_with(const struct line *line, const char *start)
     return line->length >= length && memcmp(line->text, start, length) == 0;
 }
 
-static bool parse_oid(uint8_t oid[32], const char *digits, size_t length)
-{
-    static const char hex[] = "0123456789abcdef";
-    if (length != 64)
-        return false;
-    for (size_t i = 0; i < 64; i++) {
-        const char *digit = memchr(hex, digits[i], sizeof hex - 1);
-        if (!digit)
-            return false;
-        oid[i / 2] = (uint8_t)(oid[i / 2] << 4 | (digit - hex));
-    }
-    return true;
-}
-
 static bool parse_size(uint64_t *size, const char *digits, size_t length)
 {
     char number[24];
@@ -66,7 +53,8 @@ bool lfs_pointer_parse(struct lfs_pointer *pointer, const char *text, size_t len
         return false;
     while (next_line(&text, &length, &line)) {
         if (begins_with(&line, oid))
-            has_oid = parse_oid(pointer->oid, line.text + strlen(oid), line.length - strlen(oid));
+            has_oid = line.length == strlen(oid) + 2 * sizeof pointer->oid &&
+                      hex_parse(pointer->oid, sizeof pointer->oid, line.text + strlen(oid));
         else if (begins_with(&line, size))
             has_size = parse_size(&pointer->size, line.text + strlen(size), line.length - strlen(size));
     }

@@ -2,6 +2,8 @@
  * numbers, and names that are bytes. */
 #include "proto/json.h"
 
+#include "proto/hex.h"
+
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -234,16 +236,10 @@ void json_add_text(struct json *parent, const char *key, const char *text)
 
 void json_add_hex(struct json *parent, const char *key, const uint8_t *bytes, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
-    char *text = malloc(2 * length + 1);
+    char *text = malloc(HEX_MAX(length));
     if (!text)
         abort();
-    for (size_t i = 0; i < length; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    text[2 * length] = '\0';
-    json_add(parent, key, outer(cJSON_CreateString(text)));
+    json_add(parent, key, outer(cJSON_CreateString(hex_print(text, bytes, length))));
     free(text);
 }
 
@@ -326,28 +322,10 @@ const char *json_as_text(const struct json *value)
     return cJSON_GetStringValue(const_inner(value));
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 bool json_as_hex(const struct json *value, uint8_t *out, size_t length)
 {
     const char *text = json_as_text(value);
-    if (!text || strlen(text) != 2 * length)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        int high = hex_digit(text[2 * i]);
-        int low = hex_digit(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        out[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    return text && strlen(text) == 2 * length && hex_parse(out, length, text);
 }
 
 char *json_get_path(const struct json *object, const char *key)
