@@ -63,13 +63,12 @@ static int get_number(const struct json *line, const char *key, double max, doub
 static int get_fields(struct bench_round *it, const struct json *line, struct error *err)
 {
     unsigned mode, cache;
-    int64_t bytes;
     const char *label = json_as_text(json_get(line, "label"));
     if (!json_is_object(line))
         return error_set(err, ERROR_FAILED, "this is not a JSON object");
     if (!label)
         return error_set(err, ERROR_FAILED, "'label' is missing or not a text");
-    if (!json_as_whole(json_get(line, "bytes"), &bytes) || bytes <= 0)
+    if (!json_as_size(json_get(line, "bytes"), &it->bytes) || it->bytes == 0)
         return error_set(err, ERROR_FAILED, "'bytes' is missing or not a whole number above 0");
     if (get_name(line, "mode", read_mode_names, &mode, err) < 0 ||
         get_name(line, "cache", cache_state_names, &cache, err) < 0 ||
@@ -78,7 +77,6 @@ static int get_fields(struct bench_round *it, const struct json *line, struct er
         return -1;
     it->mode = (enum read_mode)mode;
     it->cache = (enum cache_state)cache;
-    it->bytes = (uint64_t)bytes;
     it->is_cached_known = json_as_number(json_get(line, "cached_before"), &it->cached_before);
     (void)json_as_bool(json_get(json_get(line, "conditions"), "hidden_cache"), &it->is_cache_suspected);
     it->label = strdup(label);

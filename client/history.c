@@ -40,13 +40,11 @@ bool history_add(struct history *history, const struct history_run *run)
 
 static void parse_line(struct history *history, const char *line, size_t length)
 {
-    int64_t bytes, ms;
+    struct history_run run;
     struct json *object = json_parse(line, length, 1);
-    if (json_is_object(object) && json_as_whole(json_get(object, "bytes"), &bytes) && bytes >= 0 &&
-        json_as_whole(json_get(object, "ms"), &ms) && ms >= 0) {
-        struct history_run run = {(uint64_t)bytes, (uint64_t)ms};
+    if (json_is_object(object) && json_as_size(json_get(object, "bytes"), &run.bytes) &&
+        json_as_size(json_get(object, "ms"), &run.ms))
         (void)history_add(history, &run);
-    }
     json_free(object);
 }
 

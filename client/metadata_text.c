@@ -18,20 +18,16 @@ static void print_text(const char *title, const struct json *value)
     (void)printf("\n");
 }
 
-static bool as_size(const struct json *object, const char *key, uint64_t *out)
+static bool get_size(const struct json *object, const char *key, uint64_t *out)
 {
-    int64_t whole;
-    if (!json_as_whole(json_get(object, key), &whole) || whole < 0)
-        return false;
-    *out = (uint64_t)whole;
-    return true;
+    return json_as_size(json_get(object, key), out);
 }
 
 /* "7.62 B" (10^9), "135 M". */
 static void print_parameters(const struct json *metadata)
 {
     uint64_t count;
-    if (!as_size(metadata, "parameters", &count))
+    if (!get_size(metadata, "parameters", &count))
         return;
     if (count >= 1000000000)
         (void)printf("%-9s %.2f B\n", "params", (double)count / 1e9);
@@ -46,7 +42,7 @@ static void print_dtypes(const struct json *metadata)
     for (const struct json *d = json_first(json_get(metadata, "dtypes")); d; d = json_next(d)) {
         const char *name = json_as_text(json_get(d, "dtype"));
         uint64_t size;
-        if (!name || !as_size(d, "bytes", &size))
+        if (!name || !get_size(d, "bytes", &size))
             continue;
         (void)printf(between[0] ? "%s" : "%-9s ", between[0] ? between : "dtypes");
         output_text(name);
@@ -83,14 +79,14 @@ static void print_shape(const struct json *metadata)
     const char *between = "";
     uint64_t value;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (as_size(metadata, parts[i].key, &value)) {
+        if (get_size(metadata, parts[i].key, &value)) {
             (void)printf(between[0] ? "%s" : "%-9s ", between[0] ? between : "shape");
             (void)printf("%" PRIu64 " %s", value, parts[i].word);
             between = ", ";
         }
     if (between[0])
         (void)printf("\n");
-    if (as_size(metadata, "context_length", &value))
+    if (get_size(metadata, "context_length", &value))
         (void)printf("%-9s %" PRIu64 " tokens\n", "context", value);
 }
 
@@ -99,10 +95,10 @@ static void print_memory(const struct json *metadata)
     const struct json *memory = json_get(metadata, "memory");
     char bytes[UNITS_TEXT_MAX];
     uint64_t size;
-    if (!as_size(memory, "weights", &size))
+    if (!get_size(memory, "weights", &size))
         return;
     (void)printf("%-9s %s for the weights", "memory", units_format_bytes(bytes, size));
-    if (as_size(memory, "kv_cache_per_1k_tokens", &size))
+    if (get_size(memory, "kv_cache_per_1k_tokens", &size))
         (void)printf(", %s KV cache for 1 k tokens", units_format_bytes(bytes, size));
     (void)printf("\n");
 }

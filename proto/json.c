@@ -301,6 +301,15 @@ bool json_as_whole(const struct json *value, int64_t *out)
     return true;
 }
 
+bool json_as_size(const struct json *value, uint64_t *out)
+{
+    int64_t whole;
+    if (!json_as_whole(value, &whole) || whole < 0)
+        return false;
+    *out = (uint64_t)whole;
+    return true;
+}
+
 bool json_as_number(const struct json *value, double *out)
 {
     if (!cJSON_IsNumber(const_inner(value)) || !isfinite(const_inner(value)->valuedouble))
@@ -326,6 +335,13 @@ bool json_as_hex(const struct json *value, uint8_t *out, size_t length)
 {
     const char *text = json_as_text(value);
     return text && strlen(text) == 2 * length && hex_parse(out, length, text);
+}
+
+bool json_get_hex(const struct json *object, const char *key, bool *is_there, uint8_t *out, size_t length)
+{
+    const struct json *value = json_get(object, key);
+    *is_there = value != NULL;
+    return !value || json_as_hex(value, out, length);
 }
 
 char *json_get_path(const struct json *object, const char *key)

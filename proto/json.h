@@ -53,11 +53,14 @@ const struct json *json_next(const struct json *element);
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_as_whole(const struct json *value, int64_t *out); /* a whole number of at most 53 bits */
+bool json_as_size(const struct json *value, uint64_t *out); /* the same, and not negative */
 bool json_as_number(const struct json *value, double *out); /* any number but those that overflow */
 bool json_as_bool(const struct json *value, bool *out);
 const char *json_as_text(const struct json *value); /* borrowed */
 /* Decodes a string of hexadecimal digits into `out`; false unless it has exactly 2 × `length` of them. */
 bool json_as_hex(const struct json *value, uint8_t *out, size_t length);
+/* The same of a member that may be absent: then *is_there is false, and it is well. */
+bool json_get_hex(const struct json *object, const char *key, bool *is_there, uint8_t *out, size_t length);
 /* The bytes of a name from `key` or `<key>_hex`; free() them. NULL if neither is there or holds a NUL. */
 char *json_get_path(const struct json *object, const char *key);
 

@@ -269,24 +269,15 @@ char *message_encode(const struct message *message, size_t *length)
 
 /* -- decoding: each returns whether the value is there, of the right kind and within its limits -- */
 
-static bool decode_size(const struct json *value, uint64_t *out)
-{
-    int64_t whole;
-    if (!json_as_whole(value, &whole) || whole < 0)
-        return false;
-    *out = (uint64_t)whole;
-    return true;
-}
-
 static bool decode_padding(const struct json *value, uint64_t *out)
 {
-    return decode_size(value, out) && *out <= LIMIT_PADDING;
+    return json_as_size(value, out) && *out <= LIMIT_PADDING;
 }
 
 static bool decode_nsec(const struct json *value, uint32_t *out)
 {
     uint64_t whole;
-    if (!decode_size(value, &whole) || whole > 999999999)
+    if (!json_as_size(value, &whole) || whole > 999999999)
         return false;
     *out = (uint32_t)whole;
     return true;
@@ -357,31 +348,24 @@ static bool decode_sizes(const struct json *value, struct size_list *out)
     if (!out->values)
         return false;
     for (const struct json *v = json_first(value); v; v = json_next(v))
-        if (!decode_size(v, &out->values[out->count++]))
+        if (!json_as_size(v, &out->values[out->count++]))
             return false;
     return true;
-}
-
-/* An optional hash: absent, or exactly `size` bytes. */
-static bool decode_known(const struct json *value, bool *is_there, uint8_t *out, size_t size)
-{
-    *is_there = value != NULL;
-    return !value || json_as_hex(value, out, size);
 }
 
 static bool decode_file(const struct json *object, struct file_entry *file)
 {
     const struct json *from = json_get(object, "from");
     memset(file, 0, sizeof *file);
-    if (!json_is_object(object) || !decode_size(json_get(object, "size"), &file->size) ||
+    if (!json_is_object(object) || !json_as_size(json_get(object, "size"), &file->size) ||
         !json_as_whole(json_get(object, "mtime"), &file->mtime) ||
         !decode_nsec(json_get(object, "nsec"), &file->nsec))
         return false;
-    if (!decode_known(json_get(object, "hash"), &file->has_hash, file->hash, HASH_SIZE) ||
-        !decode_known(json_get(object, "sha256"), &file->has_sha256, file->sha256, SHA256_SIZE) ||
-        !decode_known(json_get(object, "git_blob"), &file->has_git_blob, file->git_blob, GIT_BLOB_SIZE))
+    if (!json_get_hex(object, "hash", &file->has_hash, file->hash, HASH_SIZE) ||
+        !json_get_hex(object, "sha256", &file->has_sha256, file->sha256, SHA256_SIZE) ||
+        !json_get_hex(object, "git_blob", &file->has_git_blob, file->git_blob, GIT_BLOB_SIZE))
         return false;
-    if (json_get(object, "source") && !decode_size(json_get(object, "source"), &file->source))
+    if (json_get(object, "source") && !json_as_size(json_get(object, "source"), &file->source))
         return false;
     if (from) {
         const char *word = json_as_text(from);
@@ -420,7 +404,7 @@ static bool decode_field(const struct json *object, const struct field *field, v
     const struct json *value = json_get(object, field->name);
     switch (field->kind) {
     case KIND_SIZE:
-        return decode_size(value, out) || (field->optional && !value);
+        return json_as_size(value, out) || (field->optional && !value);
     case KIND_PADDING:
         return decode_padding(value, out) || (field->optional && !value);
     case KIND_TIME:

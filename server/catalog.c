@@ -188,14 +188,10 @@ static bool read_plan(int folder, struct message_model *model)
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof text);
     fdio_drop(&fd);
     struct json *plan = n > 0 ? json_parse(text, (size_t)n, 1) : NULL;
-    int64_t files = 0, bytes = 0, mtime = 0;
-    bool good = json_is_object(plan) && json_as_whole(json_get(plan, "files"), &files) &&
-                json_as_whole(json_get(plan, "bytes"), &bytes) &&
-                json_as_whole(json_get(plan, "mtime"), &mtime) && files >= 0 && bytes >= 0;
+    bool good = json_is_object(plan) && json_as_size(json_get(plan, "files"), &model->files) &&
+                json_as_size(json_get(plan, "bytes"), &model->bytes) &&
+                json_as_whole(json_get(plan, "mtime"), &model->mtime);
     json_free(plan);
-    model->files = (uint64_t)files;
-    model->bytes = (uint64_t)bytes;
-    model->mtime = mtime;
     return good;
 }
 

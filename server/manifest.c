@@ -189,20 +189,12 @@ static int damaged(struct error *err)
     return error_set(err, ERROR_FAILED, "a manifest is damaged");
 }
 
-static bool take_size(const struct json *line, const char *key, uint64_t *out)
-{
-    int64_t whole;
-    if (!json_as_whole(json_get(line, key), &whole) || whole < 0)
-        return false;
-    *out = (uint64_t)whole;
-    return true;
-}
-
 static bool take_time(const struct json *line, const char *seconds, const char *part, int64_t *mtime,
                       uint32_t *nsec)
 {
     uint64_t ns;
-    if (!json_as_whole(json_get(line, seconds), mtime) || !take_size(line, part, &ns) || ns > 999999999)
+    if (!json_as_whole(json_get(line, seconds), mtime) || !json_as_size(json_get(line, part), &ns) ||
+        ns > 999999999)
         return false;
     *nsec = (uint32_t)ns;
     return true;
@@ -214,13 +206,14 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
     const char *model = json_as_text(json_get(line, "model"));
     const char *origin = json_as_text(json_get(line, "origin"));
     uint64_t version = 0;
-    bool good = take_size(line, "mstore", &version) && version == 1 &&
-                take_size(line, "files", &summary->files) && take_size(line, "bytes", &summary->bytes) &&
+    bool good = json_as_size(json_get(line, "mstore"), &version) && version == 1 &&
+                json_as_size(json_get(line, "files"), &summary->files) &&
+                json_as_size(json_get(line, "bytes"), &summary->bytes) &&
                 take_time(line, "mtime", "nsec", &summary->mtime, &summary->nsec);
     summary->folder = 0;
     summary->flawed = false;
     if (good && json_get(line, "folder"))
-        good = take_size(line, "folder", &summary->folder);
+        good = json_as_size(json_get(line, "folder"), &summary->folder);
     if (good && json_get(line, "flawed"))
         good = json_as_bool(json_get(line, "flawed"), &summary->flawed);
     (void)snprintf(summary->model, sizeof summary->model, "%s",
@@ -231,20 +224,12 @@ static int parse_summary(struct manifest_summary *summary, const char *text, siz
     return good ? 0 : damaged(err);
 }
 
-/* An optional hash: absent, or exactly `size` bytes. */
-static bool take_known(const struct json *line, const char *key, bool *is_there, uint8_t *out, size_t size)
-{
-    const struct json *value = json_get(line, key);
-    *is_there = value != NULL;
-    return !value || json_as_hex(value, out, size);
-}
-
 static bool parse_file(struct manifest *m, const struct json *line)
 {
     struct file_entry entry = {.path = json_get_path(line, "path")};
     int64_t disk_mtime = 0;
     uint32_t disk_nsec = 0;
-    bool good = entry.path && name_is_path(entry.path) && take_size(line, "size", &entry.size) &&
+    bool good = entry.path && name_is_path(entry.path) && json_as_size(json_get(line, "size"), &entry.size) &&
                 take_time(line, "mtime", "nsec", &entry.mtime, &entry.nsec);
     if (good && json_get(line, "disk_mtime"))
         good = take_time(line, "disk_mtime", "disk_nsec", &disk_mtime, &disk_nsec);
@@ -253,11 +238,11 @@ static bool parse_file(struct manifest *m, const struct json *line)
         disk_nsec = entry.nsec;
     }
     if (good && json_get(line, "source"))
-        good = take_size(line, "source", &entry.source);
+        good = json_as_size(json_get(line, "source"), &entry.source);
     bool has_hash = false;
-    good = good && take_known(line, "hash", &has_hash, entry.hash, HASH_SIZE) &&
-           take_known(line, "sha256", &entry.has_sha256, entry.sha256, SHA256_SIZE) &&
-           take_known(line, "git_blob", &entry.has_git_blob, entry.git_blob, GIT_BLOB_SIZE);
+    good = good && json_get_hex(line, "hash", &has_hash, entry.hash, HASH_SIZE) &&
+           json_get_hex(line, "sha256", &entry.has_sha256, entry.sha256, SHA256_SIZE) &&
+           json_get_hex(line, "git_blob", &entry.has_git_blob, entry.git_blob, GIT_BLOB_SIZE);
     if (good) {
         uint64_t blocks = block_count(entry.size);
         manifest_add(m, &entry, disk_mtime, disk_nsec, NULL);

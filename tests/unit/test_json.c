@@ -241,6 +241,7 @@ static void whole_numbers_have_53_bits(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         int64_t value = -77;
+        uint64_t size = 77;
         struct json *json = parse_bytes(cases[i].text, strlen(cases[i].text), 8);
         if (!json) { /* beyond a double: refused altogether is good, too */
             assert_false(cases[i].whole);
@@ -248,6 +249,9 @@ static void whole_numbers_have_53_bits(void **state)
         }
         assert_int_equal(json_as_whole(json, &value), cases[i].whole);
         assert_int_equal(value, cases[i].whole ? cases[i].value : -77);
+        bool is_size = cases[i].whole && cases[i].value >= 0;
+        assert_int_equal(json_as_size(json, &size), is_size);
+        assert_int_equal(size, is_size ? cases[i].value : 77);
         json_free(json);
     }
 }
@@ -349,6 +353,28 @@ static void hexadecimal_digits_are_checked(void **state)
     }
 }
 
+static void digits_may_be_absent(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good, is_there;
+    } cases[] = {{"{}", true, false},
+                 {"{\"h\":\"00ff\"}", true, true},
+                 {"{\"h\":\"00f\"}", false, true},
+                 {"{\"h\":null}", false, true},
+                 {"[]", true, false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        uint8_t out[2];
+        bool is_there = !cases[i].is_there;
+        struct json *value = parse_bytes(cases[i].text, strlen(cases[i].text), 1);
+        assert_non_null(value);
+        assert_int_equal(json_get_hex(value, "h", &is_there, out, 2), cases[i].good);
+        assert_int_equal(is_there, cases[i].is_there);
+        json_free(value);
+    }
+}
+
 static void texts_become_utf8(void **state)
 {
     (void)state;
@@ -418,6 +444,7 @@ int main(void)
         cmocka_unit_test(sizes_survive_exactly),
         cmocka_unit_test(print_and_parse_agree),
         cmocka_unit_test(hexadecimal_digits_are_checked),
+        cmocka_unit_test(digits_may_be_absent),
         cmocka_unit_test(texts_become_utf8),
         cmocka_unit_test(names_are_bytes),
         cmocka_unit_test(wrong_names_are_none),
