@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,28 +27,7 @@ static int dst_error(struct error *err, const char *what, const char *path)
 
 int destination_make_folders(const char *path, struct error *err)
 {
-    char part[PATH_MAX];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part) {
-        errno = length ? ENAMETOOLONG : ENOENT;
-        return dst_error(err, "make the folder", path);
-    }
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0777) == 0 || errno == EEXIST)
-            continue;
-        /* A folder that is there may be one in which nothing can be made. */
-        struct stat st;
-        int saved = errno;
-        if (stat(part, &st) < 0) {
-            errno = saved;
-            return dst_error(err, "make the folder", part);
-        }
-    }
-    return 0;
+    return path_make_folders(path, 0777) < 0 ? dst_error(err, "make the folder", path) : 0;
 }
 
 static int lock_whole(int fd)

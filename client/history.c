@@ -4,6 +4,7 @@
 
 #include "client/spread.h"
 #include "common/fdio.h"
+#include "common/path.h"
 #include "proto/json.h"
 #include "proto/limits.h"
 
@@ -103,23 +104,12 @@ static char *state_folder(void)
     return folder;
 }
 
-/* Makes the folder and those above it; what cannot be made shows when it is opened. 0700 is the
- * specification's. */
-static void make_folders(char *folder)
-{
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(folder, 0700);
-        *slash = '/';
-    }
-    (void)mkdir(folder, 0700);
-}
-
+/* 0700 is the specification's. What cannot be made shows when it is opened. */
 static int open_folder(bool make)
 {
     char *folder = state_folder();
     if (folder && make)
-        make_folders(folder);
+        (void)path_make_folders(folder, 0700);
     int fd = folder ? fdio_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
     free(folder);
     return fd;

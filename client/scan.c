@@ -5,6 +5,7 @@
 #include "client/select.h"
 #include "common/fdio.h"
 #include "common/junk.h"
+#include "common/path.h"
 #include "common/walk.h"
 #include "proto/bytes.h"
 #include "proto/name.h"
@@ -148,8 +149,7 @@ static int scan_folder(struct scan *scan, const char *source, const struct optio
 static int scan_file(struct scan *scan, const char *source, const struct options *options,
                      struct report *report, struct error *err)
 {
-    const char *slash = strrchr(source, '/');
-    const char *name = slash ? slash + 1 : source;
+    const char *name = path_name(source);
     struct walk_entry entry = {.path = name, .name = name, .kind = WALK_FILE};
     struct scanning s = {scan, options, report, NULL};
     if (fstatat(scan->folder, name, &entry.st, 0) < 0)

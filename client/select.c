@@ -1,13 +1,14 @@
 /* fnmatch(3), twice. */
 #include "client/select.h"
 
+#include "common/path.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
 static bool matches_any(const struct optparse_list *patterns, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path_name(path);
     for (size_t i = 0; i < patterns->count; i++)
         if (fnmatch(patterns->items[i], path, 0) == 0 || fnmatch(patterns->items[i], name, 0) == 0)
             return true;

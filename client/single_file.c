@@ -2,6 +2,7 @@
 #include "client/single_file.h"
 
 #include "common/optparse.h"
+#include "common/path.h"
 #include "proto/name.h"
 
 #include <stdio.h>
@@ -17,12 +18,6 @@ static char *copy(const char *text, size_t length)
     return copied;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -33,7 +28,7 @@ int single_file_place(struct single_file *one, const char *model, const char *fi
                       struct error *err)
 {
     bool below = is_folder(dst);
-    const char *name = last_part(below ? file : dst);
+    const char *name = path_name(below ? file : dst);
     if (!name_is_path(name))
         return error_set(err, ERROR_USAGE, "'%s' cannot be the name of a file", name);
     if (below)
@@ -64,7 +59,7 @@ const char *single_file_nearest(const struct listing *listing, const char *file)
         abort();
     for (size_t i = 0; i < listing->count; i++) {
         names[i] = listing->files[i].path;
-        if (strcmp(last_part(names[i]), last_part(file)) == 0 && !nearest)
+        if (strcmp(path_name(names[i]), path_name(file)) == 0 && !nearest)
             nearest = names[i];
     }
     names[listing->count] = NULL;

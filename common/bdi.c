@@ -1,6 +1,7 @@
 /* Most are named by their device number; each of the others is found its own way. */
 #include "common/bdi.h"
 
+#include "common/path.h"
 #include "common/sysfile.h"
 #include "proto/hex.h"
 
@@ -25,8 +26,7 @@ bool bdi_read_ahead(const char *root, const char *name, uint64_t *kb)
 /* Copies the last part of a path. */
 static bool take_last_part(const char *path, char name[BDI_NAME_MAX])
 {
-    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
-    return (size_t)snprintf(name, BDI_NAME_MAX, "%s", last) < BDI_NAME_MAX;
+    return (size_t)snprintf(name, BDI_NAME_MAX, "%s", path_name(path)) < BDI_NAME_MAX;
 }
 
 static bool find_btrfs(const char *root, int fd, char name[BDI_NAME_MAX])

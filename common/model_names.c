@@ -1,6 +1,8 @@
 /* Tables of endings and names, and one pattern. */
 #include "common/model_names.h"
 
+#include "common/path.h"
+
 #include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
@@ -37,17 +39,6 @@ static const char *const tokenizer_names[] = {
 };
 
 static const char *const config_endings[] = {".json", ".yaml", ".yml", ".toml"};
-
-const char *path_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-size_t path_folder_length(const char *path)
-{
-    return (size_t)(path_name(path) - path);
-}
 
 bool has_ending(const char *text, const char *end)
 {

@@ -27,9 +27,6 @@ const char *weights_format_name(enum weights_format format);
 
 enum weights_format weights_format_of(const char *path);
 
-/* The last part of a path, and the length of what stands before it (with the slash). */
-const char *path_name(const char *path);
-size_t path_folder_length(const char *path);
 
 /* Whether `text` ends with `end`, whatever the case of letters. */
 bool has_ending(const char *text, const char *end);

@@ -1,6 +1,7 @@
 /* Every part gets the name of its set, and sorting by that puts sets together. */
 #include "common/model_parts.h"
 
+#include "common/path.h"
 #include "common/printable.h"
 #include "proto/limits.h"
 

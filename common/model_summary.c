@@ -9,6 +9,7 @@
 #include "common/model_config.h"
 #include "common/model_parts.h"
 #include "common/model_reader.h"
+#include "common/path.h"
 #include "common/safetensors.h"
 #include "proto/bytes.h"
 

@@ -138,10 +138,8 @@ int partfile_reopen(struct partfile *part, int root, const struct file_entry *en
 
 char *partfile_path(const struct partfile *part, const struct file_entry *entry)
 {
-    const char *slash = strrchr(entry->path, '/');
-    int folder = slash ? (int)(slash - entry->path) + 1 : 0;
     char *path = NULL;
-    if (asprintf(&path, "%.*s%s", folder, entry->path, part->name) < 0)
+    if (asprintf(&path, "%.*s%s", (int)path_folder_length(entry->path), entry->path, part->name) < 0)
         abort();
     return path;
 }
@@ -220,8 +218,7 @@ static void set_mtime(const struct partfile *part, const struct file_entry *entr
 
 int partfile_publish(struct partfile *part, const struct file_entry *entry, bool durable, struct error *err)
 {
-    const char *slash = strrchr(entry->path, '/');
-    const char *name = slash ? slash + 1 : entry->path;
+    const char *name = path_name(entry->path);
     int result = 0;
     if (fdio_ftruncate(part->fd, entry->size) < 0)
         result = file_error(err, "set the size of", entry);

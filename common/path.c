@@ -74,6 +74,17 @@ int path_open(int root, const char *path, int flags, mode_t mode)
     return open_by_hand(root, path, flags, mode);
 }
 
+const char *path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+size_t path_folder_length(const char *path)
+{
+    return (size_t)(path_name(path) - path);
+}
+
 int path_open_parent(int root, const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -231,4 +242,36 @@ void path_prune_parents(int root, const char *path)
         if (result < 0)
             return;
     }
+}
+
+/* A folder that is there may be one in which nothing can be made: what mkdir() says does not count then. */
+static int make_folder(const char *path, mode_t mode)
+{
+    struct stat st;
+    if (mkdir(path, mode) == 0 || errno == EEXIST)
+        return 0;
+    int saved = errno;
+    if (stat(path, &st) == 0)
+        return 0;
+    errno = saved;
+    return -1;
+}
+
+int path_make_folders(const char *path, mode_t mode)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part) {
+        errno = length ? ENAMETOOLONG : ENOENT;
+        return -1;
+    }
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (make_folder(part, mode) < 0)
+            return -1;
+    }
+    return 0;
 }

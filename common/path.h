@@ -6,8 +6,13 @@
 #ifndef COMMON_PATH_H
 #define COMMON_PATH_H
 
+#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+/* The last part of a path, and the length of what stands before it (with the slash). Pure. */
+const char *path_name(const char *path);
+size_t path_folder_length(const char *path);
 
 /* Opens `path` below `root` with O_CLOEXEC and O_NOFOLLOW added; a link on the way gives ELOOP. With O_CREAT,
  * `mode` counts. */
@@ -32,5 +37,9 @@ void path_prune_parents(int root, const char *path);
 
 /* Opens (and makes if missing) the folder `name` in `dir`. `name` is one part. */
 int path_make_dir(int dir, const char *name);
+
+/* Makes the folder `path` and those above it that are missing. The path is one that the user gave: any that
+ * the system takes, through links as well. */
+int path_make_folders(const char *path, mode_t mode);
 
 #endif

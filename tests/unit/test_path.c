@@ -1,6 +1,7 @@
 /* No path leads out of its root: neither by links nor by dots, with openat2() and without it. */
 #include "support.h"
 
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -251,6 +252,58 @@ static void empty_parents_are_pruned_and_others_stay(void **state)
     end(&t);
 }
 
+static void a_name_is_the_last_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *name;
+    } cases[] = {{"a", "a"}, {"a/b", "b"}, {"a/bc/d.e", "d.e"}, {"/a", "a"}, {"a/", ""}, {"", ""}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_string_equal(path_name(cases[i].path), cases[i].name);
+        assert_int_equal(path_folder_length(cases[i].path), strlen(cases[i].path) - strlen(cases[i].name));
+    }
+}
+
+static void expect_folders(const char *path, int wanted)
+{
+    int result = path_make_folders(path, 0700);
+    if (wanted == 0 ? result < 0 : result == 0 || errno != wanted)
+        fail_msg("%s: %d %s", path, result, strerror(errno));
+}
+
+/* As mkdir -p: from where the program stands, or from the root, and through links. */
+static void folders_are_made_down_to_the_last(void **state)
+{
+    struct tree t;
+    struct stat st;
+    char path[PATH_MAX + 1];
+    begin(&t, *state);
+    int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(back >= 0);
+    assert_int_equal(fchdir(t.root), 0);
+    expect_folders("one/two//three/", 0);
+    assert_int_equal(fstatat(t.root, "one/two/three", &st, 0), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0700);
+    expect_folders("one/two/three", 0);
+    expect_folders("in/new/folder", 0);
+    assert_true(is_there(t.root, "sub/new/folder"));
+    assert_non_null(getcwd(path, sizeof path / 2));
+    strcat(path, "/absolute-one/two");
+    expect_folders(path, 0);
+    assert_true(is_there(t.root, "absolute-one/two"));
+    expect_folders("/proc/self", 0); /* there, where nothing can be made */
+    expect_folders("plain/below", ENOTDIR);
+    expect_folders("dangling/below", ENOENT);
+    expect_folders("/proc/nothing-here", ENOENT);
+    expect_folders("", ENOENT);
+    memset(path, 'x', PATH_MAX);
+    path[PATH_MAX] = '\0';
+    expect_folders(path, ENAMETOOLONG);
+    assert_int_equal(fchdir(back), 0);
+    (void)close(back);
+    end(&t);
+}
+
 static void a_folder_is_made_or_opened(void **state)
 {
     struct tree t;
@@ -356,6 +409,8 @@ int main(void)
         scratch_test(a_tree_deeper_than_the_limit_of_open_files_is_removed),
         scratch_test(empty_parents_are_pruned_and_others_stay),
         scratch_test(a_folder_is_made_or_opened),
+        scratch_test(folders_are_made_down_to_the_last),
+        cmocka_unit_test(a_name_is_the_last_part),
         scratch_test(a_race_with_a_link_never_leads_out),
         scratch_test(pruning_and_making_race_without_an_error),
     };
