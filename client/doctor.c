@@ -161,7 +161,7 @@ static int measure_link(struct doctor *d, struct error *err)
 
 /* -- JSON -- */
 
-static void add_finding(struct json *findings, const struct finding *finding)
+static void add_finding(struct json *findings, const struct doctor_finding *finding)
 {
     struct json *object = json_add(findings, NULL, json_object());
     json_add_text(object, "id", finding->id);
@@ -202,7 +202,7 @@ static void print_wrapped(const char *text)
     (void)printf("\n");
 }
 
-static void print_finding(const struct finding *finding)
+static void print_finding(const struct doctor_finding *finding)
 {
     (void)printf("%-6s  %s: %s: ", doctor_severity_name(finding->severity), doctor_where_name(finding->where),
                  finding->id);

@@ -36,7 +36,7 @@ static bool is_on_network(const struct fact_list *facts)
     return false;
 }
 
-bool judge_sync_mount(const struct doctor_case *c, struct finding *f)
+bool judge_sync_mount(const struct doctor_case *c, struct doctor_finding *f)
 {
     if (!has_option(c->facts, "sync") || is_in_memory(c->facts))
         return false;
@@ -46,7 +46,7 @@ bool judge_sync_mount(const struct doctor_case *c, struct finding *f)
 }
 
 /* Without an option that tames it the kernel does as POSIX says. */
-bool judge_atime(const struct doctor_case *c, struct finding *f)
+bool judge_atime(const struct doctor_case *c, struct doctor_finding *f)
 {
     static const char *const tame[] = {"relatime", "noatime", "lazytime", "ro"};
     if (!facts_text(c->facts, "disk_options") || is_in_memory(c->facts))
@@ -60,7 +60,7 @@ bool judge_atime(const struct doctor_case *c, struct finding *f)
 }
 
 /* A check can wait; what mends the array must not be stopped. */
-bool judge_raid(const struct doctor_case *c, struct finding *f)
+bool judge_raid(const struct doctor_case *c, struct doctor_finding *f)
 {
     const char *action = facts_text(c->facts, "disk_raid_action");
     if (!action || strcmp(action, "idle") == 0 || strcmp(action, "frozen") == 0 ||
@@ -77,7 +77,7 @@ bool judge_raid(const struct doctor_case *c, struct finding *f)
 
 #define DISK_BUSY_PERCENT 50
 
-bool judge_disk_busy(const struct doctor_case *c, struct finding *f)
+bool judge_disk_busy(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t busy, read = 0, written = 0;
     char in[UNITS_TEXT_MAX], out[UNITS_TEXT_MAX];
@@ -99,7 +99,7 @@ static bool judge_used(const struct fact_list *facts, unsigned used, enum doctor
     return used >= (zfs ? 80u : 90u);
 }
 
-bool judge_space(const struct doctor_case *c, struct finding *f)
+bool judge_space(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t total, left;
     char text[UNITS_TEXT_MAX];
@@ -119,7 +119,7 @@ bool judge_space(const struct doctor_case *c, struct finding *f)
 
 /* mstore gives hints when it reads and is little concerned; other readers are, the more so the longer the way
  * to the bytes. */
-bool judge_read_ahead(const struct doctor_case *c, struct finding *f)
+bool judge_read_ahead(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t kb;
     if (!facts_number(c->facts, "disk_read_ahead_kb", &kb) || kb >= READ_AHEAD_ENOUGH_KB)
@@ -134,7 +134,7 @@ bool judge_read_ahead(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_rotational(const struct doctor_case *c, struct finding *f)
+bool judge_rotational(const struct doctor_case *c, struct doctor_finding *f)
 {
     const char *device = facts_text(c->facts, "disk_device");
     if (!doctor_fact_is(c->facts, "disk_is_rotational", "1"))

@@ -45,7 +45,7 @@ static bool is_slow_link(const struct fact_list *facts)
     return facts_number(facts, "link_speed_mbit", &mbit) && mbit > 0 && mbit <= 1000;
 }
 
-static bool judge_buffer(const struct doctor_case *c, struct finding *f, const struct buffer *buffer,
+static bool judge_buffer(const struct doctor_case *c, struct doctor_finding *f, const struct buffer *buffer,
                          enum doctor_severity severity)
 {
     uint64_t limit;
@@ -56,18 +56,18 @@ static bool judge_buffer(const struct doctor_case *c, struct finding *f, const s
     return true;
 }
 
-bool judge_rmem(const struct doctor_case *c, struct finding *f)
+bool judge_rmem(const struct doctor_case *c, struct doctor_finding *f)
 {
     return judge_buffer(c, f, &receive_buffer, DOCTOR_HIGH);
 }
 
 /* Less than for the receiver: what is to be sent comes in large pieces, by sendfile. */
-bool judge_wmem(const struct doctor_case *c, struct finding *f)
+bool judge_wmem(const struct doctor_case *c, struct doctor_finding *f)
 {
     return judge_buffer(c, f, &send_buffer, DOCTOR_MEDIUM);
 }
 
-static bool judge_buffer_of_others(const struct doctor_case *c, struct finding *f,
+static bool judge_buffer_of_others(const struct doctor_case *c, struct doctor_finding *f,
                                    const struct buffer *buffer)
 {
     uint64_t limit;
@@ -79,12 +79,12 @@ static bool judge_buffer_of_others(const struct doctor_case *c, struct finding *
     return true;
 }
 
-bool judge_rmem_of_others(const struct doctor_case *c, struct finding *f)
+bool judge_rmem_of_others(const struct doctor_case *c, struct doctor_finding *f)
 {
     return judge_buffer_of_others(c, f, &receive_buffer);
 }
 
-bool judge_wmem_of_others(const struct doctor_case *c, struct finding *f)
+bool judge_wmem_of_others(const struct doctor_case *c, struct doctor_finding *f)
 {
     return judge_buffer_of_others(c, f, &send_buffer);
 }
@@ -95,7 +95,7 @@ bool judge_wmem_of_others(const struct doctor_case *c, struct finding *f)
 #define SWAP_MUCH_PERCENT     50
 #define SWAP_BUSY_PAGES       100 /* a second: 400 KB/s, with seeks between */
 
-bool judge_memory(const struct doctor_case *c, struct finding *f)
+bool judge_memory(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t total, available;
     char left[UNITS_TEXT_MAX], whole[UNITS_TEXT_MAX];
@@ -109,7 +109,7 @@ bool judge_memory(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_swap(const struct doctor_case *c, struct finding *f)
+bool judge_swap(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t total, used, pages = 0;
     char text[UNITS_TEXT_MAX], whole[UNITS_TEXT_MAX];
@@ -131,7 +131,7 @@ bool judge_swap(const struct doctor_case *c, struct finding *f)
 #define CORE_BUSY_PERCENT 95
 #define LOAD_MUCH_PERCENT 150 /* of what the processors can do at once */
 
-bool judge_cpu(const struct doctor_case *c, struct finding *f)
+bool judge_cpu(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t cpus, load, busy = 0, core = 0;
     if (!facts_number(c->facts, "cpus", &cpus) || !facts_number(c->facts, "load_percent", &load))
@@ -164,7 +164,7 @@ bool judge_cpu(const struct doctor_case *c, struct finding *f)
 #define SECONDS_IN_DAY 86400
 
 /* The server looked at its clock somewhere between question and answer: the middle, give or take half. */
-bool judge_clock(const struct doctor_case *c, struct finding *f)
+bool judge_clock(const struct doctor_case *c, struct doctor_finding *f)
 {
     const struct doctor_view *view = c->view;
     uint64_t theirs;
@@ -181,7 +181,7 @@ bool judge_clock(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_version(const struct doctor_case *c, struct finding *f)
+bool judge_version(const struct doctor_case *c, struct doctor_finding *f)
 {
     const char *client = facts_text(c->view->client, "version");
     const char *server = facts_text(c->view->server, "version");
@@ -197,7 +197,7 @@ bool judge_version(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_uptime(const struct doctor_case *c, struct finding *f)
+bool judge_uptime(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t seconds;
     if (c->side != DOCTOR_SERVER || !facts_number(c->facts, "uptime_s", &seconds) || seconds < UPTIME_LONG_S)

@@ -12,7 +12,7 @@ struct doctor_case {
     const struct fact_list *facts; /* of that side; the client's for what lies between */
 };
 
-typedef bool doctor_judge_fn(const struct doctor_case *c, struct finding *finding);
+typedef bool doctor_judge_fn(const struct doctor_case *c, struct doctor_finding *finding);
 
 /* doctor_path.c */
 doctor_judge_fn judge_black_hole, judge_link_rate, judge_half_duplex, judge_nic_below, judge_mtu_differs,
@@ -31,7 +31,7 @@ bool doctor_fact_is(const struct fact_list *facts, const char *name, const char 
 
 /* Puts `template` into the finding's command, with the fact in the place of `{}`. Where the fact is missing
  * or is more than a plain word (letters, digits, `.`, `_`, `-`, `:`), the command stays empty. */
-void doctor_set_command(struct finding *finding, const char *template, const struct fact_list *facts,
+void doctor_set_command(struct doctor_finding *finding, const char *template, const struct fact_list *facts,
                         const char *name);
 bool doctor_is_plain(const char *word);
 

@@ -19,7 +19,7 @@ static bool is_loopback(const struct doctor_view *view)
 
 /* A smaller MTU at one end is announced to the other when a connection begins, so that it mends both
  * directions; below Ethernet's usual one TCP has to find out by itself. */
-bool judge_black_hole(const struct doctor_case *c, struct finding *f)
+bool judge_black_hole(const struct doctor_case *c, struct doctor_finding *f)
 {
     const struct doctor_view *view = c->view;
     bool up = view->large == DOCTOR_LARGE_LOST_UP;
@@ -63,7 +63,7 @@ static const char *rate_text(char out[UNITS_TEXT_MAX], uint64_t bytes_per_s)
 
 /* TCP over Ethernet carries 94 % of the nominal rate with the usual MTU. Weak processors reach two thirds of
  * 10 Gbit/s; below half there is something else. */
-bool judge_link_rate(const struct doctor_case *c, struct finding *f)
+bool judge_link_rate(const struct doctor_case *c, struct doctor_finding *f)
 {
     const struct doctor_link *link = &c->view->link;
     uint64_t nominal = doctor_nominal_rate(c->view), measured = slower(link);
@@ -76,7 +76,7 @@ bool judge_link_rate(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_half_duplex(const struct doctor_case *c, struct finding *f)
+bool judge_half_duplex(const struct doctor_case *c, struct doctor_finding *f)
 {
     if (!doctor_fact_is(c->facts, "link_duplex", "half"))
         return false;
@@ -85,7 +85,7 @@ bool judge_half_duplex(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_nic_below(const struct doctor_case *c, struct finding *f)
+bool judge_nic_below(const struct doctor_case *c, struct doctor_finding *f)
 {
     uint64_t now, most;
     if (!facts_number(c->facts, "link_speed_mbit", &now) ||
@@ -99,7 +99,7 @@ bool judge_nic_below(const struct doctor_case *c, struct finding *f)
 }
 
 /* The way that works whatever the cards can: the larger one comes down. */
-static void set_mtu_command(struct finding *f, const struct fact_list *larger, uint64_t mtu,
+static void set_mtu_command(struct doctor_finding *f, const struct fact_list *larger, uint64_t mtu,
                             const char *behind)
 {
     const char *interface = facts_text(larger, "link_interface");
@@ -108,7 +108,7 @@ static void set_mtu_command(struct finding *f, const struct fact_list *larger, u
                        mtu, behind);
 }
 
-bool judge_mtu_differs(const struct doctor_case *c, struct finding *f)
+bool judge_mtu_differs(const struct doctor_case *c, struct doctor_finding *f)
 {
     const struct doctor_view *view = c->view;
     uint64_t client, server;
@@ -124,7 +124,7 @@ bool judge_mtu_differs(const struct doctor_case *c, struct finding *f)
     return true;
 }
 
-bool judge_path_mtu(const struct doctor_case *c, struct finding *f)
+bool judge_path_mtu(const struct doctor_case *c, struct doctor_finding *f)
 {
     const struct doctor_view *view = c->view;
     uint64_t client, server, path, back;
@@ -145,7 +145,7 @@ bool judge_path_mtu(const struct doctor_case *c, struct finding *f)
 }
 
 /* What counts is what the connection has got; the default of the machine is for other programs. */
-bool judge_congestion(const struct doctor_case *c, struct finding *f)
+bool judge_congestion(const struct doctor_case *c, struct doctor_finding *f)
 {
     const char *now = facts_text(c->facts, "link_congestion");
     const char *known = facts_text(c->facts, "congestion_available");

@@ -242,11 +242,11 @@ static bool has_needs(const struct rule *rule, const struct doctor_view *view, c
 
 static void run_rule(const struct rule *rule, const struct doctor_case *c, struct doctor_report *report)
 {
-    struct finding *finding = &report->findings[report->count];
-    *finding = (struct finding){.id = rule->id,
-                                .where = rule->between ? rule->where : c->side,
-                                .confidence = rule->confidence,
-                                .advice = rule->advice};
+    struct doctor_finding *finding = &report->findings[report->count];
+    *finding = (struct doctor_finding){.id = rule->id,
+                                       .where = rule->between ? rule->where : c->side,
+                                       .confidence = rule->confidence,
+                                       .advice = rule->advice};
     if (rule->command)
         doctor_set_command(finding, rule->command, c->facts, rule->command_fact);
     if (rule->judge(c, finding))
@@ -257,7 +257,7 @@ static void run_rule(const struct rule *rule, const struct doctor_case *c, struc
 static void sort_findings(struct doctor_report *report)
 {
     for (size_t i = 1; i < report->count; i++) {
-        struct finding moved = report->findings[i];
+        struct doctor_finding moved = report->findings[i];
         size_t at = i;
         for (; at > 0 && report->findings[at - 1].severity > moved.severity; at--)
             report->findings[at] = report->findings[at - 1];
@@ -331,7 +331,7 @@ bool doctor_is_plain(const char *word)
     return word && *word && *word != '-' && !strstr(word, "..") && word[strspn(word, plain)] == '\0';
 }
 
-void doctor_set_command(struct finding *finding, const char *template, const struct fact_list *facts,
+void doctor_set_command(struct doctor_finding *finding, const char *template, const struct fact_list *facts,
                         const char *name)
 {
     const char *word = name ? facts_text(facts, name) : "";

@@ -45,7 +45,7 @@ struct doctor_view {
 #define DOCTOR_COMMAND_MAX  256
 #define DOCTOR_FINDINGS_MAX 64
 
-struct finding {
+struct doctor_finding {
     const char *id; /* of the command-line contract */
     enum doctor_where where;
     enum doctor_severity severity;
@@ -57,7 +57,7 @@ struct finding {
 };
 
 struct doctor_report {
-    struct finding findings[DOCTOR_FINDINGS_MAX];
+    struct doctor_finding findings[DOCTOR_FINDINGS_MAX];
     size_t count;
 };
 

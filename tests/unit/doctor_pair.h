@@ -96,7 +96,7 @@ static inline void set(struct fact_list *facts, const char *name, const char *va
 }
 
 /* The only finding, if there is one and no other. */
-static inline const struct finding *judge(struct pair *pair)
+static inline const struct doctor_finding *judge(struct pair *pair)
 {
     doctor_judge(&pair->view, &pair->report);
     if (pair->report.count > 1)

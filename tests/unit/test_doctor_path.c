@@ -8,7 +8,7 @@ static void an_mtu_that_differs_is_found_and_the_larger_one_comes_down(void **st
         struct pair pair;
         make_pair(&pair);
         set(side ? &pair.client : &pair.server, "link_mtu_bytes", "9000");
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_non_null(found);
         assert_string_equal(found->id, "mtu");
         assert_int_equal(found->where, DOCTOR_PATH);
@@ -38,7 +38,7 @@ static void a_path_that_carries_less_is_found(void **state)
     struct pair pair;
     make_pair(&pair);
     set(&pair.server, "link_path_mtu_bytes", "1400");
-    const struct finding *found = judge(&pair);
+    const struct doctor_finding *found = judge(&pair);
     assert_non_null(found);
     assert_string_equal(found->id, "mtu");
     assert_int_equal(found->severity, DOCTOR_LOW);
@@ -70,7 +70,7 @@ static void a_black_hole_is_found_with_its_direction(void **state)
         set(&pair.client, "link_mtu_bytes", cases[i].mtu);
         set(&pair.server, "link_mtu_bytes", cases[i].mtu);
         set(&pair.client, "link_path_mtu_bytes", NULL);
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_non_null(found);
         assert_string_equal(found->id, "mtu");
         assert_int_equal(found->where, DOCTOR_PATH);
@@ -112,7 +112,7 @@ static void a_link_that_carries_less_than_its_cards_is_found(void **state)
         set(&pair.server, "link_speed_max_mbit", NULL);
         set(&pair.client, "link_speed_mbit", cases[i].client);
         set(&pair.server, "link_speed_mbit", cases[i].server);
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_int_equal(found ? (int)found->severity : -1, cases[i].severity);
         if (found) {
             assert_string_equal(found->id, "nic-speed");
@@ -137,7 +137,7 @@ static void a_card_below_what_it_can_is_found(void **state)
         pair.view.link = (struct doctor_link){0};
         set(&pair.server, "link_speed_mbit", cases[i].now);
         set(&pair.server, "link_speed_max_mbit", cases[i].most);
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_non_null(found);
         assert_string_equal(found->id, "nic-speed");
         assert_int_equal(found->where, DOCTOR_SERVER);
@@ -167,7 +167,7 @@ static void clocks_are_compared_at_the_middle_of_the_question(void **state)
         struct pair pair;
         make_pair(&pair);
         set(&pair.server, "time_ns", cases[i].theirs);
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_int_equal(found ? (int)found->severity : -1, cases[i].severity);
         if (found) {
             assert_string_equal(found->id, "clock");
@@ -185,7 +185,7 @@ static void the_older_version_is_the_one_to_renew(void **state)
         struct pair pair;
         make_pair(&pair);
         set(side ? &pair.client : &pair.server, "version", "0.10.0");
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_non_null(found);
         assert_string_equal(found->id, "version");
         assert_int_equal(found->severity, DOCTOR_LOW);

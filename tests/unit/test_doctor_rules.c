@@ -199,7 +199,7 @@ static const struct sickness sicknesses[] = {
      "mount -o remount,relatime \"$(findmnt -n -f -o TARGET 8:1)\""},
 };
 
-static void expect_finding(const struct finding *found, const struct sickness *wanted,
+static void expect_finding(const struct doctor_finding *found, const struct sickness *wanted,
                            enum doctor_where where)
 {
     if (!found)
@@ -292,7 +292,7 @@ static void space_is_counted_by_file_system(void **state)
         make_pair(&pair);
         set(&pair.server, "disk_filesystem", cases[i].type);
         set(&pair.server, "disk_free_bytes", cases[i].left);
-        const struct finding *found = judge(&pair);
+        const struct doctor_finding *found = judge(&pair);
         assert_int_equal(found ? (int)found->severity : -1, cases[i].severity);
         if (found) {
             assert_string_equal(found->id, "space");
@@ -326,7 +326,7 @@ static void only_the_server_is_up_for_long(void **state)
     set(&pair.client, "uptime_s", "90000000");
     assert_null(judge(&pair));
     set(&pair.server, "uptime_s", "3542400");
-    const struct finding *found = judge(&pair);
+    const struct doctor_finding *found = judge(&pair);
     assert_non_null(found);
     assert_string_equal(found->id, "uptime");
     assert_string_equal(found->value, "41 days");
