@@ -15,8 +15,8 @@ struct transfer {
     struct transfer_stream *streams;
     unsigned active;
     bool stopping;
-    uint64_t ended_payload, ended_hashed; /* of streams that are gone */
-    struct activity ended[LIMIT_STREAMS]; /* by number */
+    struct activity ended[LIMIT_STREAMS]; /* of streams that are gone, by number */
+    uint64_t ended_hashed;                /* by them */
 };
 
 /* -- in the threads -- */
@@ -120,7 +120,6 @@ void transfer_on_mail(struct mail *mail)
     struct transfer *transfer = ended->transfer;
     stream_join(&ended->stream);
     unlink_stream(transfer, ended);
-    transfer->ended_payload += ended->payload_bytes;
     transfer->ended_hashed += ended->hashed_bytes;
     activity_add(&transfer->ended[ended->stream.number], &ended->activity);
     if (ended->stream.error.code == ERROR_PROTOCOL)
@@ -165,7 +164,9 @@ unsigned transfer_active(const struct transfer *transfer)
 
 uint64_t transfer_bytes(struct transfer *transfer)
 {
-    uint64_t bytes = transfer->ended_payload;
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < LIMIT_STREAMS; i++)
+        bytes += transfer->ended[i].bytes;
     for (struct transfer_stream *s = transfer->streams; s; s = s->next)
         bytes += atomic_load_explicit(&s->payload_bytes, memory_order_relaxed);
     return bytes;
