@@ -61,7 +61,8 @@ static void print_kinds(const struct json *metadata)
         const char *name = file_kind_name((enum file_kind)kind);
         const struct json *of_kind = json_get(json_get(metadata, "files"), name);
         uint64_t files, bytes;
-        if (!as_size(of_kind, "files", &files) || !as_size(of_kind, "bytes", &bytes) || files == 0)
+        if (!json_as_size(json_get(of_kind, "files"), &files) ||
+            !json_as_size(json_get(of_kind, "bytes"), &bytes) || files == 0)
             continue;
         (void)printf(between[0] ? "%s" : "%-9s ", between[0] ? between : "kinds");
         (void)printf("%" PRIu64 " %s %s", files, name, units_format_bytes(text, bytes));

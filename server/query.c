@@ -110,14 +110,14 @@ static int run_verify(struct query *q)
         q->checked[i].fresh = !q->listing->files[i].has_hash;
     }
     check_release(&check);
+    if (!q->version.missing)
+        q->metadata = version_metadata(&q->version, q->cancelled);
     if (!atomic_load(q->cancelled) && version_save_learned(&q->version, q->store, &q->error) < 0)
         log_warn("%s: the hashes are not kept: %s", q->id, q->error.text);
     q->error.code = ERROR_NONE;
     if (q->version.missing)
         return error_set(&q->error, ERROR_FILE, "%llu files of '%s' are missing from the store, first '%s'",
                          (unsigned long long)q->version.missing, q->id, q->version.first_missing);
-    if (!atomic_load(q->cancelled))
-        q->metadata = version_metadata(&q->version, q->cancelled);
     return 0;
 }
 
