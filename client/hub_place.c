@@ -72,7 +72,9 @@ bool hub_blob_name(const struct file_entry *entry, char out[HUB_BLOB_MAX])
 
 bool hub_blob_path(const struct file_entry *entry, char out[HUB_BLOB_PATH_MAX])
 {
-    return hub_blob_name(entry, stpcpy(out, "blobs/"));
+    static const char folder[] = "blobs/";
+    memcpy(out, folder, sizeof folder);
+    return hub_blob_name(entry, out + sizeof folder - 1);
 }
 
 bool hub_place_has(int folder, const struct file_entry *entry, bool checksum)

@@ -27,7 +27,6 @@ const char *weights_format_name(enum weights_format format);
 
 enum weights_format weights_format_of(const char *path);
 
-
 /* Whether `text` ends with `end`, whatever the case of letters. */
 bool has_ending(const char *text, const char *end);
 

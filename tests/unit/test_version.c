@@ -253,10 +253,16 @@ static void a_foreign_model_is_served_without_junk(void **state)
     write_file(b.model, ".cache/huggingface/lock", "x", 1);
     write_file(b.model, ".cache/mine", "x", 1);
     set_mtime(b.model, ".cache/mine", 1000, 0);
+    set_mtime(scratch->fd, "ns/m", 1234, 4);
     open_version(&b, &v);
     expect_files(&v, ".cache/mine- .dotfile- older- w.bin-");
     assert_int_equal(v.manifest.summary.mtime, 1234);
     assert_int_equal(v.manifest.summary.nsec, 5);
+    version_close(&v);
+    set_mtime(scratch->fd, "ns/m", 2345, 6); /* something was taken out, or renamed */
+    open_version(&b, &v);
+    assert_int_equal(v.manifest.summary.mtime, 2345);
+    assert_int_equal(v.manifest.summary.nsec, 6);
     version_close(&v);
     end(&b);
 }
@@ -364,6 +370,7 @@ static void what_was_learned_is_there_next_time(void **state)
 {
     struct bench b;
     struct version v;
+    struct stat st;
     struct error err = {0};
     begin(&b, *state);
     publish(&b);
@@ -371,6 +378,7 @@ static void what_was_learned_is_there_next_time(void **state)
     write_file(b.model, "b", "BB", 2);
     open_version(&b, &v);
     expect_files(&v, "a+ b- new- sub/c+");
+    version_note_flawed(&v, true);
     learn(&v, "new", "text");
     assert_int_equal(version_save_learned(&v, &b.store, &err), 0);
     version_close(&v);
@@ -382,7 +390,15 @@ static void what_was_learned_is_there_next_time(void **state)
     hash_of("sub/c", hash);
     assert_memory_equal(version_hash(&v, 3, 0), hash, HASH_SIZE);
     assert_int_equal(v.manifest.listing.files[3].nsec, 1); /* the pusher's mtime survived */
-    assert_int_equal(v.manifest.summary.mtime, 1800000000);
+    assert_int_equal(fstat(b.model, &st), 0);              /* "new" came later than what was published */
+    assert_int_equal(v.manifest.summary.mtime, st.st_mtim.tv_sec);
+    assert_true(v.manifest.summary.flawed);
+    version_note_flawed(&v, false); /* that alone is kept, too */
+    assert_int_equal(version_save_learned(&v, &b.store, &err), 0);
+    version_close(&v);
+    open_version(&b, &v);
+    expect_files(&v, "a+ b- new+ sub/c+");
+    assert_false(v.manifest.summary.flawed);
     version_close(&v);
     end(&b);
 }
