@@ -28,22 +28,22 @@ struct get {
     struct cache_version version; /* unless it is */
 };
 
-static bool says_away(const struct error *err)
+/* Whether the failure is that the server is away: then it is no longer an error, but the reason for doing
+ * without. */
+static bool take_as_away(struct get *g, struct error *err)
 {
-    return err->code == ERROR_CONNECT || err->code == ERROR_LOST;
+    if (err->code != ERROR_CONNECT && err->code != ERROR_LOST)
+        return false;
+    g->is_away = true;
+    g->why = *err;
+    err->code = ERROR_NONE;
+    return true;
 }
 
 static int ask(struct get *g, struct error *err)
 {
     g->is_away = false;
-    if (cache_ask(g->options, g->model, &g->version, err) == 0)
-        return 0;
-    if (!says_away(err))
-        return -1;
-    g->is_away = true;
-    g->why = *err;
-    err->code = ERROR_NONE;
-    return 0;
+    return cache_ask(g->options, g->model, &g->version, err) == 0 || take_as_away(g, err) ? 0 : -1;
 }
 
 /* The files are those that were proven when they came, as far as size and time tell. */
@@ -113,13 +113,8 @@ static int fetch(struct get *g, struct error *err)
 {
     struct cache_record record;
     struct cache_filled filled;
-    if (cache_fill(g->cache, g->options, g->model, g->lock, &g->version, &record, &filled, err) < 0) {
-        if (!says_away(err))
-            return -1;
-        g->is_away = true;
-        g->why = *err;
-        return take_any(g, err);
-    }
+    if (cache_fill(g->cache, g->options, g->model, g->lock, &g->version, &record, &filled, err) < 0)
+        return take_as_away(g, err) ? take_any(g, err) : -1;
     g->copy->moved = filled.bytes;
     say_filled(g, &filled);
     int taken = take_copy(g, true, err);

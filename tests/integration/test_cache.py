@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import cproxy
 import harness
 import models
 from harness import MIB, push, wait_until
@@ -216,6 +217,20 @@ def test_a_model_that_lacks_a_shard_is_status_7_unless_it_may(tier, client, work
         assert tier.fails(7, "get", "ns/cut").out == ""
         assert tier.names() == set()
     models.assert_same(src, tier.get("ns/cut", "--allow-incomplete"))
+
+
+def test_a_server_that_is_lost_during_the_pull_is_no_failure_where_a_complete_copy_is(
+        tier, store, make_client, make_proxy, server, work):
+    store("ns/m", seed=1)
+    path = tier.get("ns/m")
+    store("ns/m", seed=2)
+    data_links = range(3, 1000)  # behind the question, the dry run, and the control connection of the pull
+    cut = cproxy.cut(50_000, conn=data_links, dir="s2c")
+    other = Tier(make_client(make_proxy(server.address, cut).address), work)
+    result = other.ok("get", "ns/m", "--retries", "0")
+    assert cut.hit.is_set() and result.out == path + "\n"
+    assert "using the copy in the cache" in result.err
+    assert other.data("ns/m", "--retries", "0")["current"] is False
 
 
 # -- at the same time, and killed --
