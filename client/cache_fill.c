@@ -29,10 +29,11 @@ struct fill {
     struct cache_record old; /* folder 0: there is none */
     uint64_t newest;         /* folder, 0 if there is none */
     uint64_t target;
-    bool is_new; /* the target: nobody has begun it before */
-    char *path;  /* of the target */
-    int home;    /* the model's folder */
-    int folder;  /* the target's */
+    bool is_new;       /* the target: nobody has begun it before */
+    bool from_nothing; /* what there was stood in the way */
+    char *path;        /* of the target */
+    int home;          /* the model's folder */
+    int folder;        /* the target's */
     uint64_t fingerprint;
 };
 
@@ -40,6 +41,8 @@ static int fill_error(const struct fill *f, const char *what, struct error *err)
 {
     return error_set_sys(err, ERROR_FAILED, errno, "cannot %s '%s'", what, f->path ? f->path : f->model);
 }
+
+enum outcome { FILL_FAILED = -1, FILL_DONE, FILL_AGAIN };
 
 static void number_name(char name[24], uint64_t number)
 {
@@ -81,30 +84,48 @@ static void link_former(const struct fill *f)
     char name[24];
     uint64_t former = f->old.folder ? f->old.folder : f->newest;
     number_name(name, former);
-    int from = former == 0 || former == f->target ? -1 : path_open(f->home, name, O_RDONLY | O_DIRECTORY, 0);
+    bool is_wanted = former != 0 && former != f->target && !f->from_nothing;
+    int from = is_wanted ? path_open(f->home, name, O_RDONLY | O_DIRECTORY, 0) : -1;
     if (from >= 0)
         cache_tree_link(from, f->folder);
     fdio_drop(&from);
 }
 
-static int open_target(struct fill *f, struct error *err)
+/* The target goes with all that stood in the way; the next one begins with nothing. */
+static enum outcome start_again(struct fill *f)
+{
+    f->from_nothing = true;
+    return cache_discard(f->cache, f->model, f->target) < 0 ? FILL_FAILED : FILL_AGAIN;
+}
+
+static enum outcome make_target(struct fill *f, struct error *err)
 {
     char name[24];
-    f->home = cache_model_folder(f->cache, f->model, true);
-    if (f->home < 0 || look_at_folders(f) < 0)
-        return fill_error(f, "make the folder of", err);
-    f->target = choose_target(f);
-    if (f->target > CACHE_FOLDER_MAX)
-        return error_set(err, ERROR_FAILED, "the cache of '%s' has no number left: remove it with 'cache rm'",
-                         f->model);
-    f->path = cache_version_path(f->cache, f->model, f->target);
     number_name(name, f->target);
     f->is_new = f->target != f->newest;
     f->folder = path_make_dir(f->home, name);
-    if (f->folder < 0 || futimens(f->folder, NULL) < 0)
-        return fill_error(f, "make the folder", err);
-    link_former(f);
-    return 0;
+    if (f->folder >= 0 && futimens(f->folder, NULL) == 0)
+        return FILL_DONE;
+    bool no_folder = f->folder < 0 && (errno == ENOTDIR || errno == ELOOP);
+    fill_error(f, "make the folder", err);
+    return no_folder ? start_again(f) : FILL_FAILED;
+}
+
+static enum outcome open_target(struct fill *f, struct error *err)
+{
+    f->home = cache_model_folder(f->cache, f->model, true);
+    if (f->home < 0 || look_at_folders(f) < 0)
+        return fill_error(f, "make the folder of", err), FILL_FAILED;
+    f->target = choose_target(f);
+    if (f->target > CACHE_FOLDER_MAX)
+        return error_set(err, ERROR_FAILED, "the cache of '%s' has no number left: remove it with 'cache rm'",
+                         f->model),
+               FILL_FAILED;
+    f->path = cache_version_path(f->cache, f->model, f->target);
+    enum outcome outcome = make_target(f, err);
+    if (outcome == FILL_DONE)
+        link_former(f);
+    return outcome;
 }
 
 /* -- pulling -- */
@@ -207,35 +228,48 @@ static int switch_over(struct fill *f, const struct cache_version *version, stru
 
 /* -- */
 
-enum outcome { FILL_FAILED = -1, FILL_DONE, FILL_AGAIN };
+/* A file stands where the version has a folder, or the reverse. Where something has come already it is the
+ * disk that fails, and what came is kept. */
+static bool is_in_the_way(const struct report *report, const struct error *err)
+{
+    return err->code == ERROR_FILE && report->bytes.sent == 0;
+}
 
-static enum outcome fill_once(struct fill *f, const struct cache_version *version,
-                              struct cache_record *record, struct cache_filled *filled, struct error *err)
+static enum outcome pull_and_switch(struct fill *f, const struct cache_version *version,
+                                    struct cache_record *record, struct cache_filled *filled,
+                                    struct error *err)
 {
     struct report report;
-    if (open_target(f, err) < 0)
-        return FILL_FAILED;
-    if (make_room(f, err) < 0) {
-        if (f->is_new) /* nothing has come yet */
-            (void)cache_discard(f->cache, f->model, f->target);
-        return FILL_FAILED;
-    }
     int result = pull(f, false, &report, err);
     filled->bytes += report.bytes.sent;
     filled->seconds += report.seconds;
     if (result == 0)
         remove_others(f, &report);
     bool exact = result == 0 && is_exact(f, &report);
+    bool again = result == 0 ? !exact : is_in_the_way(&report, err);
     struct cache_version pulled = *version;
     pulled.bytes = report.bytes.total; /* of what counts against the budget, should it be another version */
     pulled.files = report.files.total;
     report_release(&report);
-    if (result < 0)
-        return FILL_FAILED;
     if (exact)
         return switch_over(f, &pulled, record, err) < 0 ? FILL_FAILED : FILL_DONE;
-    error_set(err, ERROR_FAILED, "'%s' holds other files than the model", f->path);
-    return cache_discard(f->cache, f->model, f->target) < 0 ? FILL_FAILED : FILL_AGAIN;
+    if (result == 0)
+        error_set(err, ERROR_FAILED, "'%s' holds other files than the model", f->path);
+    return again ? start_again(f) : FILL_FAILED;
+}
+
+static enum outcome fill_once(struct fill *f, const struct cache_version *version,
+                              struct cache_record *record, struct cache_filled *filled, struct error *err)
+{
+    enum outcome opened = open_target(f, err);
+    if (opened != FILL_DONE)
+        return opened;
+    if (make_room(f, err) < 0) {
+        if (f->is_new) /* nothing has come yet */
+            (void)cache_discard(f->cache, f->model, f->target);
+        return FILL_FAILED;
+    }
+    return pull_and_switch(f, version, record, filled, err);
 }
 
 static void close_target(struct fill *f)

@@ -2,7 +2,10 @@
  *
  * The folder is that of a pull that was cut off, if there is one, else a new one in which every file of the
  * version before has a second name: so only what differs moves. When all of it is there and proven, the
- * record is replaced in one step; who reads the old version goes on with its folder. */
+ * record is replaced in one step; who reads the old version goes on with its folder.
+ *
+ * What is in the folder may stand in the way of the version (a file has become a folder) or be more than it:
+ * then the folder goes, and all of the version is fetched into an empty one. */
 #ifndef CLIENT_CACHE_FILL_H
 #define CLIENT_CACHE_FILL_H
 

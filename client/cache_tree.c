@@ -3,6 +3,7 @@
 
 #include "common/fdio.h"
 #include "common/fingerprint.h"
+#include "common/junk.h"
 #include "common/path.h"
 #include "common/walk.h"
 
@@ -70,7 +71,7 @@ static enum walk_step link_one(void *context, const struct walk_entry *entry, st
     const struct linking *linking = context;
     const char *name;
     (void)err;
-    if (entry->kind == WALK_FOLDER && strcmp(entry->path, STAGING) == 0)
+    if (junk_is(entry->name, entry->path)) /* the staging, too */
         return WALK_SKIP;
     if (entry->kind != WALK_FILE || path_make_parents(linking->to, entry->path) < 0)
         return WALK_ON;

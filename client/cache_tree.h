@@ -20,7 +20,8 @@ int cache_tree_look(int folder, struct cache_tree *tree, struct listing *listing
 /* The fingerprint of a folder that holds just files; 0 if it cannot be read or holds something odd. */
 uint64_t cache_tree_fingerprint(int folder);
 
-/* Gives every file of `from` a second name in `to`, where none is. What cannot be linked is left out. */
+/* Gives every file of `from` a second name in `to`, where none is. What cannot be linked is left out, and so
+ * is what desktops and NAS systems put among files (common/junk.h): no pull would take it away again. */
 void cache_tree_link(int from, int to);
 
 #endif

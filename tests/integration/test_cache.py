@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -143,6 +144,61 @@ def test_a_copy_with_a_file_lost_changed_or_added_is_made_whole_again(tier, stor
                lambda: (path / "stranger").write_text("x")]
     for damage in damages:
         damage()
+        path = models.Path(tier.get("ns/m"))
+        models.assert_same(src, path)
+
+
+JUNK = [".DS_Store", "sub/Thumbs.db", "@eaDir/model.safetensors@SynoEAStream", "sub/.mstore"]
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_in_a_copy_is_not_taken_over(tier, store, junk):
+    src = store("ns/m", seed=1)
+    path = models.Path(tier.get("ns/m"))
+    models.rnd(path / junk, 100)
+    current = tier.data("ns/m")
+    models.assert_same(src, current["path"])
+    assert current["bytes_received"] == 0
+    models.rnd(models.Path(current["path"]) / junk, 100)
+    src = store("ns/m", seed=2)
+    new = tier.data("ns/m")
+    models.assert_same(src, new["path"])
+    assert new["bytes_received"] == SIZE - 1000
+
+
+def test_junk_in_a_pull_that_was_cut_off_makes_it_begin_anew(tier, store):
+    src = store("ns/m", size=40 * MIB)
+    running = tier.start("get", "ns/m", "--bwlimit", "16M")
+    wait_until(lambda: tier.used() > 0, "something has come")
+    running.kill()
+    models.rnd(tier.path / "models/ns/m/1/.DS_Store", 100)
+    result = tier.data("ns/m")
+    models.assert_same(src, result["path"])
+    assert result["ok"] and "error" not in result
+    assert os.listdir(tier.path / "trash") == []
+
+
+def test_files_and_folders_that_change_places_between_versions(tier, client, work):
+    src = work / "sources" / "m"
+    models.rnd(src / "big.bin", 100_000)
+    layouts = [["a"], ["a/b"], ["a/b/c", "d"], ["a", "d/e"]]
+    for files in layouts + layouts[::-1]:
+        for name in ("a", "d"):
+            shutil.rmtree(src / name, ignore_errors=True)
+            (src / name).unlink(missing_ok=True)
+        for name in files:
+            models.rnd(src / name, 1000)
+        push(client, src, "ns/m")
+        models.assert_same(src, tier.get("ns/m"))
+    assert os.listdir(tier.path / "trash") == []
+
+
+def test_what_stands_in_the_place_of_a_version_goes(tier, store, work):
+    src = store("ns/m", seed=1)
+    path = models.Path(tier.get("ns/m"))
+    for in_the_way in (lambda p: p.write_text("x"), lambda p: p.symlink_to(work), os.mkfifo):
+        in_the_way(path.with_name(str(int(path.name) + 1)))
+        src = store("ns/m", seed=int(path.name) + 1)
         path = models.Path(tier.get("ns/m"))
         models.assert_same(src, path)
 
