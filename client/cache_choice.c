@@ -11,7 +11,8 @@ static struct cache_item *next_to_go(struct cache_item *items, size_t count)
     struct cache_item *best = NULL;
     for (size_t i = 0; i < count; i++) {
         struct cache_item *item = &items[i];
-        if (!item->kept && !item->chosen && item->bytes > 0 && (!best || goes_before(item, best)))
+        if (item->kept == CACHE_NOT_KEPT && !item->chosen && item->bytes > 0 &&
+            (!best || goes_before(item, best)))
             best = item;
     }
     return best;

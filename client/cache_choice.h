@@ -12,13 +12,16 @@
 
 enum cache_rank { CACHE_LEFTOVER, CACHE_MODEL, CACHE_OWN };
 
+/* Why something stays. */
+enum cache_kept { CACHE_NOT_KEPT, CACHE_PINNED, CACHE_IN_USE, CACHE_FETCHED, CACHE_KEPT_COUNT };
+
 struct cache_item {
     const char *model;
-    uint64_t folder; /* number of the version's folder */
+    uint64_t folder; /* number of the version's folder; 0: room that a pull has reserved */
     uint64_t bytes;  /* that go with it */
     int64_t used_ns; /* since 1970 */
     enum cache_rank rank;
-    bool kept; /* pinned, in use, or being pulled */
+    enum cache_kept kept;
     bool chosen;
 };
 

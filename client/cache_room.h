@@ -32,8 +32,8 @@ int cache_room_make(const struct cache *cache, const struct options *options, co
                     struct error *err);
 
 /* Brings the cache down to the budget, if there is one. With `all`, every leftover that nobody uses goes
- * first, else those that are old. Then empties the trash. ERROR_NO_SPACE if what is pinned or in use is more
- * than the budget. `removed`, if not NULL, gets the names of the models that went. */
+ * first, else those that are old. Then empties the trash. ERROR_NO_SPACE, with the reasons, if it stays above
+ * the budget. `removed`, if not NULL, gets the names of the models that went. */
 int cache_room_prune(const struct cache *cache, const struct options *options, bool all,
                      struct optparse_list *removed, struct error *err);
 

@@ -1,10 +1,12 @@
 """The local tier: get, run and cache (docs/local-tier.md)."""
 
-import json
+import contextlib
+import fcntl
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -413,7 +415,7 @@ def test_where_everything_is_kept_nothing_is_removed_and_there_is_no_room(tier, 
         tier.get(f"ns/{name}")
     tier.local("cache", "pin", "ns/a", "ns/b")
     result = tier.fails(8, "get", "ns/c", "--budget", BUDGET)
-    assert "pinned or in use" in result.err and result.out == ""
+    assert "beside 800 kB pinned: raise --budget" in result.err and result.out == ""
     assert tier.names() == {"ns/a", "ns/b"}
     assert tier.fails(8, "get", "ns/c", "--budget", "100K").out == ""
 
@@ -446,6 +448,78 @@ def test_prune_goes_down_to_the_budget(tier, store):
     assert tier.names() == {"ns/a", "ns/c"}
     assert tier.fails(8, "cache", "prune", "--budget", "1K", address=None)
     assert tier.names() == {"ns/a"}
+
+
+# as client/cache_lock.h has them
+PULL, SWITCH = 0, 1
+F_OFD_GETLK, F_OFD_SETLK = 36, 37
+
+
+def flock(kind, byte):
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
+
+
+@contextlib.contextmanager
+def locked(tier, model, byte):
+    """The lock is somebody else's meanwhile; yields its file."""
+    with open(tier.path / "lock" / model.replace("/", "--"), "r+b") as file:
+        fcntl.fcntl(file, F_OFD_SETLK, flock(fcntl.F_WRLCK, byte))
+        yield file
+
+
+def is_locked_by_others(file, byte):
+    found = fcntl.fcntl(file, F_OFD_GETLK, flock(fcntl.F_WRLCK, byte))
+    return struct.unpack("hhqqi4x", found)[0] != fcntl.F_UNLCK
+
+
+@pytest.fixture
+def replaced(tier, store):
+    """A model with a leftover; SIZE and SIZE - 1000 bytes."""
+    store("ns/a", seed=1)
+    tier.get("ns/a")
+    store("ns/a", seed=2)
+    return tier.get("ns/a")
+
+
+def test_leftovers_of_a_model_that_is_being_fetched_stay_and_others_make_room(tier, store, replaced):
+    for name in "bc":
+        store(f"ns/{name}", seed=ord(name))
+    tier.get("ns/b")
+    with locked(tier, "ns/a", PULL):
+        tier.get("ns/c", "--budget", "1250K")
+        assert set(tier.ls()) == {"ns/a", "ns/c"} and tier.used() == 3 * SIZE - 1000
+        result = tier.fails(8, "cache", "prune", "--budget", "500K", address=None)
+        assert "stays at 799 kB, above its budget of 500 kB: 799 kB being fetched" in result.err
+        assert set(tier.ls()) == {"ns/a"}
+    tier.local("cache", "prune", "--budget", "500K")
+    assert tier.names() == {"ns/a"} and tier.used() == SIZE
+
+
+def test_prune_says_what_keeps_the_cache_above_its_budget(tier, store):
+    for name in "ab":
+        store(f"ns/{name}", seed=ord(name))
+        tier.get(f"ns/{name}")
+    tier.local("cache", "pin", "ns/a")
+    process, _ = start_holder(tier, "ns/b")
+    try:
+        result = tier.fails(8, "--json", "cache", "prune", "--budget", "100K", address=None)
+        assert "stays at 800 kB, above its budget of 100 kB: 400 kB pinned, 400 kB in use" in result.err
+        assert result.data["ok"] is False and result.data["error"]["code"] == "no-space"
+    finally:
+        end_holder(process)
+
+
+def test_a_model_that_is_asked_for_after_the_choice_stays(tier, store):
+    for name in "abc":
+        store(f"ns/{name}", seed=ord(name))
+    for name in "ab":
+        tier.get(f"ns/{name}")
+    with locked(tier, "ns/a", SWITCH) as lock:
+        running = tier.start("get", "ns/c", "--budget", BUDGET)
+        wait_until(lambda: is_locked_by_others(lock, PULL), "a has been chosen")
+        os.utime(tier.path / "state" / "ns--a.json")  # as a get does that finds it current
+    assert running.wait().status == 0
+    assert tier.names() == {"ns/a", "ns/c"}
 
 
 def test_prune_removes_a_replaced_version(tier, store):

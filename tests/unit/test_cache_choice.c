@@ -63,11 +63,12 @@ static void what_is_kept_never_goes(void **state)
 {
     (void)state;
     struct cache_item items[] = {model("a", 400, 1), model("b", 400, 2), model("c", 400, 3)};
-    items[0].kept = items[2].kept = true;
+    items[0].kept = CACHE_PINNED;
+    items[2].kept = CACHE_FETCHED;
     assert_true(cache_choose(items, COUNT(items), 400));
     assert_string_equal(chosen(items, COUNT(items)), "b");
     struct cache_item again[] = {model("a", 400, 1), model("b", 400, 2)};
-    again[0].kept = true;
+    again[0].kept = CACHE_IN_USE;
     assert_false(cache_choose(again, COUNT(again), 401));
     assert_string_equal(chosen(again, COUNT(again)), "b"); /* as far as it goes */
 }
