@@ -72,6 +72,16 @@ bool cache_record_parse(struct cache_record *record, const char *text, size_t le
     return good;
 }
 
+uint64_t cache_record_parse_reserved(const char *text, size_t length)
+{
+    uint64_t bytes;
+    struct json *object = json_parse(text, length, DEPTH);
+    if (!json_is_object(object) || !get_size(object, "reserved", LIMIT_SIZE, &bytes))
+        bytes = 0;
+    json_free(object);
+    return bytes;
+}
+
 /* -- files -- */
 
 /* The text of a small regular file and when it was written. NULL if it is none; free() it. */
@@ -184,12 +194,8 @@ uint64_t cache_record_reserved(const struct cache *cache, const char *model)
     char name[CACHE_NAME_MAX];
     size_t length = 0;
     int64_t unused;
-    uint64_t bytes = 0;
     char *text = read_small(cache->state, cache_flat_name(name, model, ".room"), &length, &unused);
-    struct json *object = text ? json_parse(text, length, DEPTH) : NULL;
-    if (!json_is_object(object) || !get_size(object, "reserved", LIMIT_SIZE, &bytes))
-        bytes = 0;
-    json_free(object);
+    uint64_t bytes = text ? cache_record_parse_reserved(text, length) : 0;
     free(text);
     return bytes;
 }

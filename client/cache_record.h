@@ -32,6 +32,9 @@ bool cache_version_is_same(const struct cache_version *a, const struct cache_ver
 char *cache_record_print(const struct cache_record *record);
 bool cache_record_parse(struct cache_record *record, const char *text, size_t length);
 
+/* The number in the text of a reservation; 0 if it is none. Pure. */
+uint64_t cache_record_parse_reserved(const char *text, size_t length);
+
 /* False if there is none, or none that can be read. */
 bool cache_record_load(const struct cache *cache, const char *model, struct cache_record *record);
 

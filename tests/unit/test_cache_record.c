@@ -96,6 +96,29 @@ static void a_record_that_is_cut_anywhere_is_none(void **state)
     free(text);
 }
 
+static uint64_t reserved(const char *text)
+{
+    return cache_record_parse_reserved(text, strlen(text));
+}
+
+static void a_reservation_that_is_none_counts_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(reserved("{\"reserved\":400000000000}"), 400000000000);
+    assert_int_equal(reserved("{\"reserved\":9007199254740991}"), LIMIT_SIZE);
+    static const char *const none[] = {"",
+                                       "{}",
+                                       "[7]",
+                                       "7",
+                                       "{\"reserved\":7",
+                                       "{\"reserved\":-7}",
+                                       "{\"reserved\":7.5}",
+                                       "{\"reserved\":\"7\"}",
+                                       "{\"reserved\":9007199254740992}"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_int_equal(reserved(none[i]), 0);
+}
+
 static void folders_are_numbers_without_ornament(void **state)
 {
     (void)state;
@@ -114,6 +137,7 @@ int main(void)
         cmocka_unit_test(every_difference_makes_another_version),
         cmocka_unit_test(a_field_that_is_wrong_makes_it_none),
         cmocka_unit_test(a_record_that_is_cut_anywhere_is_none),
+        cmocka_unit_test(a_reservation_that_is_none_counts_nothing),
         cmocka_unit_test(folders_are_numbers_without_ornament),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
