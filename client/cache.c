@@ -47,18 +47,24 @@ static char *find_place(struct error *err)
 
 static int open_folders(struct cache *cache, struct error *err)
 {
-    int root = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root >= 0) {
-        cache->models = path_make_dir(root, "models");
-        cache->state = path_make_dir(root, "state");
-        cache->lock = path_make_dir(root, "lock");
-        cache->trash = path_make_dir(root, "trash");
+    const struct {
+        const char *name;
+        int *fd;
+    } folders[] = {{"models", &cache->models},
+                   {"state", &cache->state},
+                   {"lock", &cache->lock},
+                   {"trash", &cache->trash}};
+    int result = 0, root = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return error_set_sys(err, ERROR_FAILED, errno, "cannot open the cache '%s'", cache->path);
+    for (size_t i = 0; result == 0 && i < sizeof folders / sizeof folders[0]; i++) {
+        *folders[i].fd = path_make_dir(root, folders[i].name);
+        if (*folders[i].fd < 0)
+            result = error_set_sys(err, ERROR_FAILED, errno, "cannot open '%s' in the cache '%s'",
+                                   folders[i].name, cache->path);
     }
-    int sys = errno;
     fdio_drop(&root);
-    if (cache->models >= 0 && cache->state >= 0 && cache->lock >= 0 && cache->trash >= 0)
-        return 0;
-    return error_set_sys(err, ERROR_FAILED, sys, "cannot open the cache '%s'", cache->path);
+    return result;
 }
 
 int cache_open(struct cache *cache, struct error *err)

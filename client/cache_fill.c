@@ -61,12 +61,18 @@ static int look_at_folders(struct fill *f)
         fdio_drop(&fd);
         return -1;
     }
-    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+    struct dirent *entry;
+    while ((errno = 0, entry = readdir(stream)) != NULL) {
         uint64_t number = cache_folder_number(entry->d_name);
         f->newest = number > f->newest ? number : f->newest;
         has_old = has_old || number == f->old.folder;
     }
+    int failed = errno;
     (void)closedir(stream);
+    if (failed != 0) {
+        errno = failed;
+        return -1;
+    }
     if (!has_old)
         f->old = (struct cache_record){0};
     return 0;
@@ -115,7 +121,7 @@ static enum outcome open_target(struct fill *f, struct error *err)
 {
     f->home = cache_model_folder(f->cache, f->model, true);
     if (f->home < 0 || look_at_folders(f) < 0)
-        return fill_error(f, "make the folder of", err), FILL_FAILED;
+        return fill_error(f, "open the folder of", err), FILL_FAILED;
     f->target = choose_target(f);
     if (f->target > CACHE_FOLDER_MAX)
         return error_set(err, ERROR_FAILED, "the cache of '%s' has no number left: remove it with 'cache rm'",

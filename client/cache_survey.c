@@ -8,6 +8,7 @@
 #include "common/walk.h"
 #include "proto/name.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,11 +64,22 @@ static int depth_of(const char *path)
     return depth;
 }
 
+/* What has just been removed is no failure, and neither is what no program of ours has made. */
+static bool is_missed(const struct walk_entry *entry)
+{
+    return entry->kind == WALK_FAILED && entry->sys != ENOENT &&
+           name_is_id_part(entry->path, strcspn(entry->path, "/"));
+}
+
 static enum walk_step see(void *context, const struct walk_entry *entry, struct error *err)
 {
     struct cache_survey *survey = context;
     int depth = depth_of(entry->path);
-    (void)err;
+    if (is_missed(entry)) {
+        error_set_sys(err, ERROR_FAILED, entry->sys, "cannot read '%s/models/%s'", survey->cache->path,
+                      entry->path);
+        return WALK_STOP;
+    }
     if (entry->kind != WALK_FOLDER || depth == 1)
         return WALK_ON;
     if (depth == 2) {

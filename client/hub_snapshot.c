@@ -54,17 +54,27 @@ static bool find_ref(const char *repo_folder, const char *revision, char commit[
     return found;
 }
 
-/* The one snapshot whose name begins with `start`. 0 if there is none, 2 if there are more. */
-static int find_start(const char *repo_folder, const char *start, char commit[HUB_COMMIT_DIGITS + 1])
+/* The one snapshot whose name begins with `start`. 0 if there is none, 2 if there are more, -1 with errno. */
+static int look_for_start(DIR *folder, const char *start, char commit[HUB_COMMIT_DIGITS + 1])
 {
-    char *path = below(repo_folder, "snapshots");
-    DIR *folder = opendir(path);
     int found = 0;
-    for (struct dirent *entry; folder && found < 2 && (entry = readdir(folder)) != NULL;)
+    struct dirent *entry;
+    while (found < 2 && (errno = 0, entry = readdir(folder)) != NULL)
         if (hub_is_commit(entry->d_name) && strncmp(entry->d_name, start, strlen(start)) == 0) {
             memcpy(commit, entry->d_name, HUB_COMMIT_DIGITS + 1);
             found++;
         }
+    return found < 2 && errno != 0 ? -1 : found;
+}
+
+static int find_start(const char *repo_folder, const char *start, char commit[HUB_COMMIT_DIGITS + 1],
+                      struct error *err)
+{
+    char *path = below(repo_folder, "snapshots");
+    DIR *folder = opendir(path);
+    int found = folder ? look_for_start(folder, start, commit) : errno == ENOENT ? 0 : -1;
+    if (found < 0)
+        error_set_sys(err, ERROR_FAILED, errno, "cannot read '%s'", path);
     if (folder)
         (void)closedir(folder);
     free(path);
@@ -78,7 +88,9 @@ static int find_commit(const char *repo_folder, const struct hub_name *name,
     if (find_ref(repo_folder, name->revision, commit))
         return 0;
     bool could_be = digits >= COMMIT_DIGITS_MIN && digits == strspn(name->revision, "0123456789abcdef");
-    int found = could_be ? find_start(repo_folder, name->revision, commit) : 0;
+    int found = could_be ? find_start(repo_folder, name->revision, commit, err) : 0;
+    if (found < 0)
+        return -1;
     if (found == 1)
         return 0;
     if (found > 1)
@@ -181,20 +193,31 @@ static bool judge(void *context, struct file_entry *entry)
     return place != NULL;
 }
 
+/* The first name of an unfinished download; NULL with errno, 0 if there is none. */
+static const char *find_unfinished(DIR *blobs)
+{
+    struct dirent *entry;
+    while ((errno = 0, entry = readdir(blobs)) != NULL)
+        if (junk_is_unfinished(entry->d_name))
+            return entry->d_name;
+    return NULL;
+}
+
 /* It may be of another revision, or left by one that was given up: no reason to stop. */
 static void warn_of_download(const struct hub_snapshot *snapshot, const struct options *options,
                              struct report *report)
 {
     char *path = below(snapshot->repo_folder, "blobs");
     DIR *blobs = opendir(path);
-    bool warned = false;
-    for (struct dirent *entry; blobs && !warned && (entry = readdir(blobs)) != NULL;)
-        if (junk_is_unfinished(entry->d_name)) {
-            report_warn(report, options,
-                        "warning: '%s/%s' is a download under way or cut off; the snapshot may lack files",
-                        path, entry->d_name);
-            warned = true;
-        }
+    const char *name = blobs ? find_unfinished(blobs) : NULL;
+    int failed = errno;
+    if (name)
+        report_warn(report, options,
+                    "warning: '%s/%s' is a download under way or cut off; the snapshot may lack files", path,
+                    name);
+    else if (failed != 0 && failed != ENOENT)
+        report_warn(report, options, "warning: cannot read '%s', so the snapshot may lack files: %s", path,
+                    strerror(failed));
     if (blobs)
         (void)closedir(blobs);
     free(path);

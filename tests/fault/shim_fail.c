@@ -514,6 +514,25 @@ int close(int fd)
     return result;
 }
 
+/* NULL is the end of a folder, too: errno tells which. */
+#define HOOK_READDIR(name, entry)                                                                            \
+    entry *name(DIR *stream)                                                                                 \
+    {                                                                                                        \
+        REAL(name);                                                                                          \
+        struct visit visit;                                                                                  \
+        entry *result = NULL;                                                                                \
+        enter(&visit, "readdir", dirfd(stream), NULL);                                                       \
+        if (visit.skipped)                                                                                   \
+            errno = visit.error;                                                                             \
+        else                                                                                                 \
+            result = real(stream);                                                                           \
+        leave(&visit, result != NULL ? 0 : -1);                                                              \
+        return result;                                                                                       \
+    }
+
+HOOK_READDIR(readdir, struct dirent)
+HOOK_READDIR(readdir64, struct dirent64)
+
 /* open() and its kin take a mode only with some flags; passing what is there harms nothing. */
 #define HOOK_OPEN(name, call, params, args, dir, path)                                                       \
     int name params                                                                                          \

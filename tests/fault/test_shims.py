@@ -140,3 +140,9 @@ def test_tally(preloaded, tmp_path):
                                              ("SHIM_FAIL", "fsync:EIO:0")])
 def test_rules_that_are_not_understood(preloaded, variable, value):
     assert preloaded("shim_fail", "", **{variable: value}).returncode == 99
+
+
+def test_a_folder_that_cannot_be_read_to_its_end(preloaded, tmp_path):
+    code = TRY + "attempt(os.listdir, os.path.dirname(path))\n" * 2
+    done = preloaded("shim_fail", code, SHIM_FAIL=f"readdir:EIO:1:{tmp_path}")
+    assert done.stdout.splitlines() == ["Input/output error", "['data.bin']"], done

@@ -291,6 +291,45 @@ def test_a_server_that_is_lost_during_the_pull_is_no_failure_where_a_complete_co
     assert other.data("ns/m", "--retries", "0")["current"] is False
 
 
+# -- what cannot be read --
+
+@pytest.mark.parametrize("folder", ["models", "state", "lock", "trash"])
+def test_a_folder_of_the_cache_that_is_none_is_named(tier, store, folder):
+    store("ns/m")
+    tier.get("ns/m")
+    (tier.path / folder).rename(tier.path / "away")
+    (tier.path / folder).write_text("")
+    result = tier.fails(1, "get", "ns/m")
+    assert f"cannot open '{folder}' in the cache '{tier.path}': Not a directory" in result.err
+
+
+def test_a_folder_of_a_model_that_cannot_be_read_is_said(tier, store, shims):
+    """And not taken for one without versions, which would be fetched anew."""
+    store("ns/m", seed=1)
+    old = tier.get("ns/m")
+    store("ns/m", seed=2)
+    for when in ("1", "3"):
+        shim = {"SHIM_FAIL": f"readdir:EIO:{when}:/models/ns/m"}
+        result = tier.fails(1, "get", "ns/m", preload=shims["shim_fail"], shim=shim)
+        assert "cannot open the folder of 'ns/m': input/output error" in result.err
+    assert os.listdir(tier.path / "models/ns/m") in (["1", "current"], ["current", "1"])
+    assert tier.ls()["ns/m"]["path"] == old
+
+
+def test_a_model_that_cannot_be_counted_is_said(tier, store, shims):
+    for name in ("ns/a", "ns/b"):
+        store(name)
+    tier.get("ns/a")
+    shim = {"SHIM_FAIL": "openat2:EIO:1+:/models/ns/a"}
+    for words in (["cache", "ls"], ["cache", "prune"], ["get", "ns/b", "--budget", BUDGET]):
+        here = {"address": None} if words[0] == "cache" else {}
+        result = tier.fails(1, *words, preload=shims["shim_fail"], shim=shim, **here)
+        assert f"cannot read '{tier.path}/models/ns/a': input/output error" in result.err
+    (tier.path / "models" / "lost+found").mkdir()  # of somebody else
+    shim = {"SHIM_FAIL": "openat2:EACCES:1+:/lost+found"}
+    assert "ns/a" in tier.ok("cache", "ls", address=None, preload=shims["shim_fail"], shim=shim).out
+
+
 # -- at the same time, and killed --
 
 @pytest.mark.sanitize

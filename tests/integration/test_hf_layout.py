@@ -136,6 +136,19 @@ def test_revisions(server, from_hub, hub):
     assert str(hub) in from_hub.fails(2, "push", "hf:org/absent").err
 
 
+def test_a_folder_of_the_cache_that_cannot_be_read_is_said(server, from_hub, hub, shims):
+    """And not taken for one without the commit, or without a download."""
+    repo = make_cache(hub, 1000)
+
+    def cut(folder):
+        return {"preload": shims["shim_fail"], "shim": {"SHIM_FAIL": f"readdir:EIO:1:{repo / folder}"}}
+
+    result = from_hub.fails(1, "push", "hf:org/tiny@012345", **cut("snapshots"))
+    assert f"cannot read '{repo / 'snapshots'}': input/output error" in result.err
+    (warning,) = push(from_hub, "hf:org/tiny", "org/tiny", **cut("blobs"))["warnings"]
+    assert f"cannot read '{repo / 'blobs'}'" in warning
+
+
 @pytest.mark.sanitize
 def test_links_that_lead_out_are_named_failures(server, from_hub, hub, work):
     repo = make_cache(hub)
