@@ -14,6 +14,7 @@ from test_cache import Tier, end_holder, start_holder
 
 NAMES = [f"ns/m{number}" for number in range(5)]
 MARK_EVERY = 1 << 20
+RATE = 250_000_000  # bytes a second of a fetch that is to be killed: then it lasts until its moment, on any machine
 
 
 class Life:
@@ -112,9 +113,9 @@ class Life:
 
     def get_killed(self, name):
         """SIGKILL at a random moment, or when it is through, whatever comes first."""
-        running = self.tier.start("get", name, "--budget", self.budget_text())
+        running = self.tier.start("get", name, "--budget", self.budget_text(), "--bwlimit", str(RATE))
         try:
-            running.process.wait(self.choose.random() * 1.5 * self.size / 4e8 + self.choose.random() * 0.03)
+            running.process.wait(self.choose.random() * self.size / RATE + self.choose.random() * 0.03)
         except subprocess.TimeoutExpired:
             running.kill()
         status = running.wait(120).status
