@@ -7,7 +7,6 @@
 #include "client/output.h"
 #include "common/log.h"
 
-#include <signal.h>
 #include <string.h>
 
 static int (*const commands[COMMAND_COUNT])(const struct options *) = {
@@ -40,7 +39,6 @@ int main(int argc, char **argv)
     memset(&options, 0, sizeof options);
     if (options_parse(&options, argc, argv, &err) < 0 || interrupt_install(&err) < 0)
         return output_finish(&options, NULL, &err);
-    (void)signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     log_open("mstore", options.verbose ? LOG_DEBUG : LOG_WARN);
     if (options.help || options.version) {
         options.help ? help_print(stdout, options.command) : help_print_version(stdout);

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,19 +53,25 @@ static char **fill_in_all(const struct options *options, const char *path)
 }
 
 /* Only returns if it fails. */
-static int become(const struct options *options, const struct cache_copy *copy)
+static int execute(char **words, const struct cache_copy *copy)
 {
-    char **words = fill_in_all(options, copy->path);
-    struct error err = {0};
     int status = STATUS_NOT_EXECUTABLE;
-    if (interrupt_check(&err) < 0)
-        return output_finish(options, NULL, &err);
-    (void)signal(SIGPIPE, SIG_DFL); /* being ignored would be inherited */
     if (fcntl(copy->hold, F_SETFD, 0) == 0) {
         (void)execvp(words[0], words);
         status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
     }
     output_error("cannot run '%s': %s", words[0], strerror(errno));
+    return status;
+}
+
+/* A signal came before the last look, and is told, or comes after it, and does to this process what it would
+ * do to the command. */
+static int become(const struct options *options, const struct cache_copy *copy)
+{
+    char **words = fill_in_all(options, copy->path);
+    struct error err = {0};
+    interrupt_uninstall();
+    int status = interrupt_check(&err) < 0 ? output_finish(options, NULL, &err) : execute(words, copy);
     for (char **word = words; *word; word++)
         free(*word);
     free(words);

@@ -499,6 +499,9 @@ HOOK(int, listen, "listen", (int fd, int backlog), (fd, backlog), fd, NULL)
 HOOK(int, shutdown, "shutdown", (int fd, int how), (fd, how), fd, NULL)
 HOOK(int, flock, "flock", (int fd, int operation), (fd, operation), fd, NULL)
 
+/* Programs. */
+HOOK(int, execvp, "execvp", (const char *file, char *const words[]), (file, words), AT_FDCWD, file)
+
 /* A failing close has closed all the same, as Linux does it. */
 int close(int fd)
 {

@@ -589,11 +589,47 @@ def test_run_puts_the_path_in_and_gives_back_the_status(tier, store):
     assert tier.run("--json", "run", "ns/m", "--", "true").status == 2
 
 
-def test_a_command_that_is_run_has_the_signals_of_a_fresh_process(tier, store):
+def signal_sets(status):
+    """Which signals are blocked, ignored and caught, by the text of /proc/PID/status."""
+    masks = [int(re.search(name + r":\s*(\w+)", status)[1], 16) for name in ("SigBlk", "SigIgn", "SigCgt")]
+    return [{n for n in range(1, 32) if mask & 1 << (n - 1)} for mask in masks]
+
+
+def ignoring(signals):
+    """A prefix that starts the program as a shell does with these in its background, or nohup."""
+    code = "import os, signal, sys\nfor n in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(n, signal.SIG_DFL)\n"
+    code += f"for n in {[int(n) for n in signals]}: signal.signal(n, signal.SIG_IGN)\nos.execvp(sys.argv[1], sys.argv[1:])"
+    return ["/usr/bin/python3", "-ISc", code]
+
+
+@pytest.mark.parametrize("ignored", [set(), {signal.SIGINT}, {signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE}])
+def test_a_command_that_is_run_has_the_signals_that_it_would_have_without_us(tier, store, ignored):
     store("ns/m")
-    result = tier.ok("run", "ns/m", "--", "cat", "/proc/self/status")
-    ignored, caught = (int(re.search(name + r":\s*(\w+)", result.out)[1], 16) for name in ("SigIgn", "SigCgt"))
-    assert (ignored, caught) == (0, 0)
+    result = tier.ok("run", "ns/m", "--", "cat", "/proc/self/status", prefix=ignoring(ignored))
+    assert signal_sets(result.out) == [set(), ignored, set()]
+
+
+def test_a_signal_that_is_ignored_does_not_end_a_get(tier, store):
+    store("ns/m", size=8 * MIB)
+    running = tier.start("get", "ns/m", "--bwlimit", "8M", prefix=ignoring({signal.SIGINT}))
+    wait_until(lambda: tier.used() > 0, "something has come")
+    running.signal(signal.SIGINT)
+    assert running.wait().status == 0
+
+
+def is_stopped(running):
+    return re.search(r"State:\s*T", models.Path(f"/proc/{running.process.pid}/status").read_text())
+
+
+def test_a_signal_just_before_the_command_is_run_is_not_lost(tier, store, shims, work):
+    store("ns/m")
+    running = tier.start("run", "ns/m", "--", "touch", work / "ran", preload=shims["shim_fail"],
+                         shim={"SHIM_FAIL": "execvp:STOP:1:touch"})
+    wait_until(lambda: is_stopped(running), "it is about to run")
+    running.signal(signal.SIGINT)
+    running.signal(signal.SIGCONT)
+    assert running.wait().status in (-signal.SIGINT, 130)
+    assert not (work / "ran").exists()
 
 
 def start_holder(tier, model):
