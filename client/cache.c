@@ -155,6 +155,18 @@ int cache_model_folder(const struct cache *cache, const char *model, bool make)
                 : path_open(cache->models, model, O_RDONLY | O_DIRECTORY, 0);
 }
 
+int cache_version_open(const struct cache *cache, const char *model, uint64_t folder)
+{
+    char *path;
+    if (asprintf(&path, "%s/%" PRIu64, model, folder) < 0)
+        abort();
+    int fd = path_open(cache->models, path, O_RDONLY | O_DIRECTORY, 0);
+    int saved = errno;
+    free(path);
+    errno = saved;
+    return fd;
+}
+
 /* -- removing -- */
 
 int cache_discard(const struct cache *cache, const char *model, uint64_t folder)

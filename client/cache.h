@@ -52,6 +52,9 @@ int cache_model_folder(const struct cache *cache, const char *model, bool make);
 /* The path of a version's folder; free() it. */
 char *cache_version_path(const struct cache *cache, const char *model, uint64_t folder);
 
+/* A descriptor of a version's folder. -1 with errno. */
+int cache_version_open(const struct cache *cache, const char *model, uint64_t folder);
+
 /* The number that is the name of a version's folder; 0 if it is none. */
 uint64_t cache_folder_number(const char *name);
 

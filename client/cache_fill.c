@@ -87,11 +87,9 @@ static uint64_t choose_target(const struct fill *f)
 
 static void link_former(const struct fill *f)
 {
-    char name[24];
     uint64_t former = f->old.folder ? f->old.folder : f->newest;
-    number_name(name, former);
     bool is_wanted = former != 0 && former != f->target && !f->from_nothing;
-    int from = is_wanted ? path_open(f->home, name, O_RDONLY | O_DIRECTORY, 0) : -1;
+    int from = is_wanted ? cache_version_open(f->cache, f->model, former) : -1;
     if (from >= 0)
         cache_tree_link(from, f->folder);
     fdio_drop(&from);

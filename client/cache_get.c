@@ -9,11 +9,8 @@
 #include "client/output.h"
 
 #include "common/fdio.h"
-#include "common/path.h"
 #include "common/units.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,14 +46,9 @@ static int ask(struct get *g, struct error *err)
 /* The files are those that were proven when they came, as far as size and time tell. */
 static bool is_whole(const struct get *g, const struct cache_record *record)
 {
-    char number[24], *path;
-    (void)snprintf(number, sizeof number, "%" PRIu64, record->folder);
-    if (asprintf(&path, "%s/%s", g->model, number) < 0)
-        abort();
-    int folder = path_open(g->cache->models, path, O_RDONLY | O_DIRECTORY, 0);
+    int folder = cache_version_open(g->cache, g->model, record->folder);
     bool whole = folder >= 0 && cache_tree_fingerprint(folder) == record->fingerprint;
     fdio_drop(&folder);
-    free(path);
     return whole;
 }
 

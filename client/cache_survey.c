@@ -4,13 +4,10 @@
 #include "client/cache_lock.h"
 
 #include "common/fdio.h"
-#include "common/path.h"
 #include "common/walk.h"
 #include "proto/name.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,18 +138,14 @@ static enum walk_step add_place(void *context, const struct walk_entry *entry, s
 static void look_into(const struct cache_survey *survey, const struct cache_model *model, uint64_t number,
                       struct places *places)
 {
-    char *path;
     struct stat st;
     struct error ignored;
-    if (asprintf(&path, "%s/%" PRIu64, model->name, number) < 0)
-        abort();
-    int fd = path_open(survey->cache->models, path, O_RDONLY | O_DIRECTORY, 0);
+    int fd = cache_version_open(survey->cache, model->name, number);
     if (fd >= 0 && places->leftover && fstat(fd, &st) == 0)
         places->leftover->used_ns = cache_time_ns(&st.st_mtim);
     if (fd >= 0)
         (void)walk_tree(fd, false, add_place, places, &ignored); /* it may just be removed */
     fdio_drop(&fd);
-    free(path);
 }
 
 static int compare_places(const void *a, const void *b)

@@ -6,14 +6,12 @@
 #include "client/cache_survey.h"
 
 #include "common/fdio.h"
-#include "common/path.h"
 #include "proto/name.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,18 +42,15 @@ void cache_tidy_model(const struct cache *cache, const char *model)
         (void)unlinkat(cache->models, cache_namespace(space, model), AT_REMOVEDIR);
 }
 
+/* A version that cannot be opened now is not gone. */
 static bool is_backed(const struct cache *cache, const char *model)
 {
-    char *path;
     struct cache_record record;
     if (!cache_record_load(cache, model, &record))
         return false;
-    if (asprintf(&path, "%s/%" PRIu64, model, record.folder) < 0)
-        abort();
-    int fd = path_open(cache->models, path, O_RDONLY | O_DIRECTORY, 0);
-    bool backed = fd >= 0;
+    int fd = cache_version_open(cache, model, record.folder);
+    bool backed = fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
     fdio_drop(&fd);
-    free(path);
     return backed;
 }
 

@@ -37,30 +37,22 @@ bool warm_is_network(const char *type)
     return false;
 }
 
-bool warm_parse_available(const char *meminfo, uint64_t *bytes)
+/* What can be had without driving out what is in use; UINT64_MAX where the kernel does not tell. */
+static uint64_t available_memory(void)
 {
-    static const char name[] = "MemAvailable:";
-    const char *line = strstr(meminfo, name);
-    char *end;
-    if (!line || (line != meminfo && line[-1] != '\n'))
-        return false;
-    unsigned long long kib = strtoull(line + sizeof name - 1, &end, 10);
-    if (end == line + sizeof name - 1 || strncmp(end, " kB", 3) != 0 || kib > UINT64_MAX / 1024)
-        return false;
-    *bytes = kib * 1024;
-    return true;
+    uint64_t kib;
+    char *text = sysfile_read("/proc/meminfo");
+    bool is_known = text && sysfile_field(text, "MemAvailable", &kib) && kib <= UINT64_MAX / 1024;
+    free(text);
+    return is_known ? kib * 1024 : UINT64_MAX;
 }
 
 void warm_begin(struct warm *warm, int folder)
 {
     struct mount mount;
-    char *meminfo = sysfile_read("/proc/meminfo");
-    *warm = (struct warm){.available = UINT64_MAX, .is_counted = true, .buffer = malloc(PIECE)};
+    *warm = (struct warm){.available = available_memory(), .is_counted = true, .buffer = malloc(PIECE)};
     if (!warm->buffer)
         abort();
-    if (meminfo)
-        (void)warm_parse_available(meminfo, &warm->available);
-    free(meminfo);
     warm->room = warm->available;
     if (mount_of_fd(folder, &mount)) {
         warm->is_network = warm_is_network(mount.type);

@@ -47,7 +47,4 @@ void warm_add_json(struct json *object, const struct warm *warm);
 /* Whether a file system of that type, as mountinfo calls it, is another machine's. Pure. */
 bool warm_is_network(const char *type);
 
-/* The number behind "MemAvailable:" of /proc/meminfo, in bytes. Pure. */
-bool warm_parse_available(const char *meminfo, uint64_t *bytes);
-
 #endif

@@ -325,6 +325,7 @@ def test_a_model_that_cannot_be_counted_is_said(tier, store, shims):
         here = {"address": None} if words[0] == "cache" else {}
         result = tier.fails(1, *words, preload=shims["shim_fail"], shim=shim, **here)
         assert f"cannot read '{tier.path}/models/ns/a': input/output error" in result.err
+    assert tier.names() == {"ns/a"}  # and prune has not taken its record for one of a version that is gone
     (tier.path / "models" / "lost+found").mkdir()  # of somebody else
     shim = {"SHIM_FAIL": "openat2:EACCES:1+:/lost+found"}
     assert "ns/a" in tier.ok("cache", "ls", address=None, preload=shims["shim_fail"], shim=shim).out

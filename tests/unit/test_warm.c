@@ -1,4 +1,4 @@
-/* Warming: what the kernel calls available, what is a network mount, and the words for what came of it. */
+/* Warming: what is a network mount, and the words for what came of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,30 +8,6 @@
 #include <cmocka.h>
 
 #include "client/warm.h"
-
-static void available_memory_is_read_from_its_line(void **state)
-{
-    (void)state;
-    uint64_t bytes = 0;
-    assert_true(warm_parse_available("MemTotal: 9 kB\nMemAvailable:   16352076 kB\nBuffers: 1 kB\n", &bytes));
-    assert_int_equal(bytes, UINT64_C(16352076) * 1024);
-    assert_true(warm_parse_available("MemAvailable: 1 kB\n", &bytes));
-    assert_int_equal(bytes, 1024);
-}
-
-static void what_is_no_such_line_is_refused(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {"",
-                                        "MemTotal: 9 kB\n",
-                                        "XMemAvailable: 9 kB\n",
-                                        "MemAvailable: kB\n",
-                                        "MemAvailable: 9 MB\n",
-                                        "MemAvailable: 99999999999999999999 kB\n"};
-    uint64_t bytes;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        assert_false(warm_parse_available(texts[i], &bytes));
-}
 
 static void network_mounts_have_a_hint_for_loaders(void **state)
 {
@@ -65,8 +41,6 @@ static void the_words_say_what_is_resident(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(available_memory_is_read_from_its_line),
-        cmocka_unit_test(what_is_no_such_line_is_refused),
         cmocka_unit_test(network_mounts_have_a_hint_for_loaders),
         cmocka_unit_test(the_words_say_what_is_resident),
     };
