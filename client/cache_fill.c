@@ -6,6 +6,7 @@
 #include "client/cache_room.h"
 #include "client/cache_tree.h"
 #include "client/commands.h"
+#include "client/prediction.h"
 
 #include "common/fdio.h"
 #include "common/fingerprint.h"
@@ -247,8 +248,10 @@ static enum outcome pull_and_switch(struct fill *f, const struct cache_version *
     int result = pull(f, false, &report, err);
     filled->bytes += report.bytes.sent;
     filled->seconds += report.seconds;
-    if (result == 0)
+    if (result == 0) {
+        prediction_learn(&report, f->options);
         remove_others(f, &report);
+    }
     bool exact = result == 0 && is_exact(f, &report);
     bool again = result == 0 ? !exact : is_in_the_way(&report, err);
     struct cache_version pulled = *version;

@@ -1,4 +1,5 @@
-/* What a push or pull should take, said before it moves anything, and how far off that was.
+/* What a push or pull, also one of the local tier, should take, said before it moves anything, and how far
+ * off that was.
  *
  *   prediction_make() as soon as it is known how much will move … prediction_learn() when all is done
  *

@@ -49,6 +49,17 @@ def large(src):
     return src
 
 
+def test_a_pull_into_the_local_tier_is_predicted_and_remembered_too(server, client, large):
+    push(client, large, "ns/a")
+    first = client.ok("get", "ns/a")
+    (run,) = history(client, "pull")
+    assert run["bytes"] == client.json("get", "ns/a")["bytes"] and said(first) is None
+    models.rnd(large / "w.bin", SIZE, seed=2)
+    push(client, large, "ns/a")
+    assert said(client.ok("get", "ns/a")).endswith(f"by the last pull from {client.address}")
+    assert len(history(client, "pull")) == 2
+
+
 @pytest.mark.sanitize
 @pytest.mark.parametrize("command", ["push", "pull"])
 def test_the_second_is_predicted_by_the_first(server, client, large, work, command):
