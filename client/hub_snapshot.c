@@ -28,28 +28,37 @@ static char *below(const char *folder, const char *path)
 
 /* -- which snapshot -- */
 
-/* The commit that the file `path` of the repo's folder names; false if it is not there or names none. */
-static bool read_ref(const char *repo_folder, const char *path, char commit[HUB_COMMIT_DIGITS + 1])
+static bool says_not_there(int sys)
+{
+    return sys == ENOENT || sys == ENOTDIR || sys == EISDIR || sys == ENAMETOOLONG;
+}
+
+/* The commit that the file `path` of the repo's folder names. 0 if it is not there or names none, -1. */
+static int read_ref(const char *repo_folder, const char *path, char commit[HUB_COMMIT_DIGITS + 1],
+                    struct error *err)
 {
     char text[HUB_COMMIT_DIGITS + 2] = "";
     char *name = below(repo_folder, path);
     int fd = fdio_openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof text - 1);
+    int result = n < 0 && !says_not_there(errno)
+                     ? error_set_sys(err, ERROR_FAILED, errno, "cannot read '%s'", name)
+                     : 0;
     fdio_drop(&fd);
     free(name);
-    if (n < 0)
-        return false;
     text[strcspn(text, "\n")] = '\0';
     memcpy(commit, text, HUB_COMMIT_DIGITS + 1);
-    return hub_is_commit(text);
+    return n >= 0 && hub_is_commit(text) ? 1 : result;
 }
 
 /* refs/<revision>; "refs/pr/1" lies at refs/refs/pr/1, and is also looked for where its name says. */
-static bool find_ref(const char *repo_folder, const char *revision, char commit[HUB_COMMIT_DIGITS + 1])
+static int find_ref(const char *repo_folder, const char *revision, char commit[HUB_COMMIT_DIGITS + 1],
+                    struct error *err)
 {
     char *path = below("refs", revision);
-    bool found = read_ref(repo_folder, path, commit) ||
-                 (strncmp(revision, "refs/", 5) == 0 && read_ref(repo_folder, revision, commit));
+    int found = read_ref(repo_folder, path, commit, err);
+    if (found == 0 && strncmp(revision, "refs/", 5) == 0)
+        found = read_ref(repo_folder, revision, commit, err);
     free(path);
     return found;
 }
@@ -85,10 +94,11 @@ static int find_commit(const char *repo_folder, const struct hub_name *name,
                        char commit[HUB_COMMIT_DIGITS + 1], struct error *err)
 {
     size_t digits = strlen(name->revision);
-    if (find_ref(repo_folder, name->revision, commit))
-        return 0;
+    int found = find_ref(repo_folder, name->revision, commit, err);
+    if (found != 0)
+        return found > 0 ? 0 : -1;
     bool could_be = digits >= COMMIT_DIGITS_MIN && digits == strspn(name->revision, "0123456789abcdef");
-    int found = could_be ? find_start(repo_folder, name->revision, commit, err) : 0;
+    found = could_be ? find_start(repo_folder, name->revision, commit, err) : 0;
     if (found < 0)
         return -1;
     if (found == 1)

@@ -136,13 +136,17 @@ def test_revisions(server, from_hub, hub):
     assert str(hub) in from_hub.fails(2, "push", "hf:org/absent").err
 
 
-def test_a_folder_of_the_cache_that_cannot_be_read_is_said(server, from_hub, hub, shims):
+def test_what_cannot_be_read_of_the_cache_is_said(server, from_hub, hub, shims):
     """And not taken for one without the commit, or without a download."""
     repo = make_cache(hub, 1000)
 
     def cut(folder):
         return {"preload": shims["shim_fail"], "shim": {"SHIM_FAIL": f"readdir:EIO:1:{repo / folder}"}}
 
+    for rule in ("openat:EACCES:1", "read:EIO:1"):
+        shim = {"SHIM_FAIL": f"{rule}:{repo / 'refs' / 'main'}"}
+        result = from_hub.fails(1, "push", "hf:org/tiny", preload=shims["shim_fail"], shim=shim)
+        assert f"cannot read '{repo / 'refs' / 'main'}'" in result.err
     result = from_hub.fails(1, "push", "hf:org/tiny@012345", **cut("snapshots"))
     assert f"cannot read '{repo / 'snapshots'}': input/output error" in result.err
     (warning,) = push(from_hub, "hf:org/tiny", "org/tiny", **cut("blobs"))["warnings"]
