@@ -99,14 +99,15 @@ static char *describe_kept(char text[KEPT_TEXT_MAX], const struct choice *choice
         [CACHE_PINNED] = "pinned", [CACHE_IN_USE] = "in use", [CACHE_FETCHED] = "being fetched"};
     uint64_t bytes[CACHE_KEPT_COUNT] = {0};
     char number[UNITS_TEXT_MAX];
-    size_t used = 0;
     for (size_t i = 0; i < choice->count; i++)
         bytes[choice->items[i].kept] += choice->items[i].bytes;
     text[0] = '\0';
-    for (size_t kept = CACHE_NOT_KEPT + 1; kept < CACHE_KEPT_COUNT; kept++)
+    for (size_t kept = CACHE_NOT_KEPT + 1; kept < CACHE_KEPT_COUNT; kept++) {
+        size_t used = strlen(text);
         if (bytes[kept] > 0)
-            used += (size_t)snprintf(text + used, KEPT_TEXT_MAX - used, "%s%s %s", used > 0 ? ", " : "",
-                                     units_format_bytes(number, bytes[kept]), words[kept]);
+            (void)snprintf(text + used, KEPT_TEXT_MAX - used, "%s%s %s", used > 0 ? ", " : "",
+                           units_format_bytes(number, bytes[kept]), words[kept]);
+    }
     return text;
 }
 
