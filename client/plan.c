@@ -2,10 +2,10 @@
 #include "client/plan.h"
 
 #include "client/interrupt.h"
+#include "common/block_pass.h"
 #include "common/digest.h"
 #include "common/fdio.h"
 #include "common/path.h"
-#include "common/sender.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,34 +22,12 @@ bool plan_is_same(const struct file_entry *a, const struct file_entry *b)
     return coarse ? apart <= PLAN_MTIME_TOLERANCE_S : apart == 0 && a->nsec == b->nsec;
 }
 
-/* Calls back for each block of an open file; a false stops it with 1. */
-static int each_block(int fd, uint64_t size, bool (*call)(void *, uint64_t, const uint8_t *), void *context)
-{
-    uint8_t hash[HASH_SIZE], *buffer = malloc(BLOCK_SIZE);
-    int result = 0;
-    if (!buffer)
-        abort();
-    for (uint64_t b = 0; result == 0 && b < block_count(size); b++) {
-        size_t length = (size_t)block_length(size, b);
-        if (interrupt_is_set() || fdio_pread(fd, buffer, length, b * BLOCK_SIZE) != (ssize_t)length) {
-            result = -1;
-            break;
-        }
-        digest_block(buffer, length, hash);
-        result = call(context, b, hash) ? 0 : 1;
-    }
-    free(buffer);
-    return result;
-}
-
-struct collect {
-    uint8_t *hashes;
-};
-
 static bool collect_hash(void *context, uint64_t block, const uint8_t *hash)
 {
-    memcpy(((struct collect *)context)->hashes + block * HASH_SIZE, hash, HASH_SIZE);
-    return true;
+    uint8_t *hashes = context;
+    if (hash)
+        memcpy(hashes + block * HASH_SIZE, hash, HASH_SIZE);
+    return hash && !interrupt_is_set();
 }
 
 static bool has_size(int fd, uint64_t size)
@@ -60,15 +38,17 @@ static bool has_size(int fd, uint64_t size)
 
 static int hash_open_file(int fd, uint64_t size, uint8_t hash[HASH_SIZE])
 {
-    struct collect collect = {malloc(block_count(size) * HASH_SIZE)};
-    if (!collect.hashes)
+    uint64_t blocks = block_count(size);
+    if (interrupt_is_set() || !has_size(fd, size))
+        return -1;
+    uint8_t *hashes = malloc(blocks * HASH_SIZE);
+    if (!hashes)
         abort();
-    sender_advise(fd, size);
-    int result = has_size(fd, size) ? each_block(fd, size, collect_hash, &collect) : -1;
-    if (result == 0)
-        digest_file(collect.hashes, block_count(size), size, hash);
-    free(collect.hashes);
-    return result;
+    bool whole = block_pass(fd, size, blocks, NULL, collect_hash, hashes);
+    if (whole)
+        digest_file(hashes, blocks, size, hash);
+    free(hashes);
+    return whole ? 0 : -1;
 }
 
 int plan_hash_file(int folder, const char *path, uint64_t size, uint8_t hash[HASH_SIZE], struct error *err)
@@ -94,8 +74,7 @@ const struct journal_file *plan_find_offer(const struct journal_state *offers, c
 static bool matches_offer(void *context, uint64_t block, const uint8_t *hash)
 {
     const struct journal_file *offer = context;
-    return block >= offer->blocks || !offer->present[block] ||
-           memcmp(hash, offer->hashes + block * HASH_SIZE, HASH_SIZE) == 0;
+    return hash && memcmp(hash, offer->hashes + block * HASH_SIZE, HASH_SIZE) == 0 && !interrupt_is_set();
 }
 
 /* Whether the offered blocks are those of the local file: it is the same untouched file, or its bytes say so.
@@ -106,7 +85,7 @@ static bool holds(int folder, const struct file_entry *entry, const struct journ
         return true;
     int fd = fdio_openat(folder, entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     bool same = fd >= 0 && has_size(fd, entry->size) &&
-                each_block(fd, entry->size, matches_offer, (void *)offer) == 0;
+                block_pass(fd, entry->size, offer->blocks, offer->present, matches_offer, (void *)offer);
     fdio_drop(&fd);
     return same;
 }

@@ -8,7 +8,7 @@
 #include "client/progress.h"
 #include "client/remote.h"
 
-#include "common/digest.h"
+#include "common/block_pass.h"
 #include "common/fdio.h"
 #include "common/path.h"
 
@@ -120,27 +120,23 @@ struct local_check {
     bool ok;
 };
 
+static bool check_block(void *context, uint64_t block, const uint8_t *hash)
+{
+    struct local_check *c = context;
+    if (!hash || memcmp(hash, c->hashes + block * HASH_SIZE, HASH_SIZE) != 0)
+        size_list_add(&c->bad, block);
+    return !interrupt_is_set();
+}
+
 /* In a thread. A file that is missing, shorter or longer is bad from the first block that is. */
 static void check_local(void *context)
 {
     struct local_check *c = context;
-    uint64_t blocks = block_count(c->entry->size);
-    uint8_t hash[HASH_SIZE], *buffer = malloc(BLOCK_SIZE);
-    if (!buffer)
-        abort();
-    int fd = path_open(c->folder, c->entry->path, O_RDONLY | O_NONBLOCK, 0);
-    for (uint64_t b = 0; b < blocks && !interrupt_is_set(); b++) {
-        size_t length = (size_t)block_length(c->entry->size, b);
-        bool good = fd >= 0 && fdio_pread(fd, buffer, length, b * BLOCK_SIZE) == (ssize_t)length;
-        if (good)
-            digest_block(buffer, length, hash);
-        if (!good || memcmp(hash, c->hashes + b * HASH_SIZE, HASH_SIZE) != 0)
-            size_list_add(&c->bad, b);
-    }
     char extra;
+    int fd = path_open(c->folder, c->entry->path, O_RDONLY | O_NONBLOCK, 0);
+    (void)block_pass(fd, c->entry->size, block_count(c->entry->size), NULL, check_block, c);
     bool longer = fd >= 0 && fdio_pread(fd, &extra, 1, c->entry->size) == 1;
     fdio_drop(&fd);
-    free(buffer);
     c->ok = c->bad.count == 0 && !longer;
 }
 

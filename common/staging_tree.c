@@ -1,7 +1,7 @@
 /* A journal says what was there; only the files themselves can say what is. */
 #include "common/staging_tree.h"
 
-#include "common/digest.h"
+#include "common/block_pass.h"
 #include "common/fdio.h"
 #include "common/partfile.h"
 #include "common/path.h"
@@ -44,42 +44,31 @@ static int open_temporary(int tree, const struct journal_file *file)
 }
 
 struct inspection {
-    struct digest *digest;
-    uint8_t *buffer; /* one block */
     inspect_progress *progress;
     void *context;
+    struct journal_file *file; /* the one that is read */
 };
 
-/* Drops the blocks that do not hold. -1 if it was told to stop. */
-static int check_blocks(const struct inspection *in, int fd, struct journal_file *file, struct error *err)
+/* Drops a block that does not hold. */
+static bool check_block(void *context, uint64_t block, const uint8_t *hash)
 {
-    uint8_t hash[HASH_SIZE];
-    for (uint64_t b = 0; b < file->blocks; b++) {
-        if (!file->present[b])
-            continue;
-        size_t length = (size_t)block_length(file->entry.size, b);
-        ssize_t n = fdio_pread(fd, in->buffer, length, b * BLOCK_SIZE);
-        if (n == (ssize_t)length)
-            digest_block(in->buffer, length, hash);
-        if (n != (ssize_t)length || memcmp(hash, file->hashes + b * HASH_SIZE, HASH_SIZE) != 0)
-            file->present[b] = 0;
-        if (in->progress && !in->progress(in->context, length))
-            return error_set(err, ERROR_INTERRUPTED, "interrupted");
-    }
-    return 0;
+    struct inspection *in = context;
+    if (!hash || memcmp(hash, in->file->hashes + block * HASH_SIZE, HASH_SIZE) != 0)
+        in->file->present[block] = 0;
+    return !in->progress || in->progress(in->context, block_length(in->file->entry.size, block));
 }
 
-static int inspect_partial(const struct inspection *in, int tree, struct journal_file *file,
-                           struct error *err)
+static int inspect_partial(struct inspection *in, int tree, struct journal_file *file, struct error *err)
 {
     int fd = file->temporary ? open_temporary(tree, file) : -1;
     if (fd < 0) {
         file->blocks = 0;
         return 0;
     }
-    int result = check_blocks(in, fd, file, err);
+    in->file = file;
+    bool over = block_pass(fd, file->entry.size, file->blocks, file->present, check_block, in);
     fdio_drop(&fd);
-    return result;
+    return over ? 0 : error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 
 static bool has_anything(const struct journal_file *file)
@@ -105,11 +94,9 @@ static void drop_empty(struct journal_state *state)
 int staging_tree_inspect(int folder, struct journal_state *state, inspect_progress *progress, void *context,
                          struct error *err)
 {
-    struct inspection in = {digest_create(), malloc(BLOCK_SIZE), progress, context};
+    struct inspection in = {progress, context, NULL};
     int tree = fdio_openat(folder, STAGING_TREE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     int result = 0;
-    if (!in.buffer)
-        abort();
     journal_load(state, folder);
     for (size_t i = 0; result == 0 && i < state->count; i++) {
         struct journal_file *file = &state->files[i];
@@ -121,8 +108,6 @@ int staging_tree_inspect(int folder, struct journal_state *state, inspect_progre
     drop_empty(state);
     journal_state_sort(state);
     fdio_drop(&tree);
-    free(in.buffer);
-    digest_destroy(&in.digest);
     if (result < 0)
         journal_state_release(state);
     return result;

@@ -1,57 +1,44 @@
 /* A block that cannot be read is a bad one: only the caller knows whether that is an error. */
 #include "server/check.h"
 
-#include "common/digest.h"
+#include "common/block_pass.h"
 #include "common/fdio.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void check_init(struct check *check, struct version *version, const atomic_bool *cancelled,
-                _Atomic uint64_t *bytes)
+struct file_check {
+    const struct check *check;
+    uint32_t file;
+    uint64_t size;
+    struct size_list *bad;
+};
+
+static bool check_block(void *context, uint64_t block, const uint8_t *hash)
 {
-    check->version = version;
-    check->cancelled = cancelled;
-    check->bytes = bytes;
-    check->buffer = malloc(BLOCK_SIZE);
-    if (!check->buffer)
-        abort();
+    struct file_check *f = context;
+    struct version *version = f->check->version;
+    const uint8_t *known = version_hash(version, f->file, block);
+    bool good = hash && (!known || memcmp(known, hash, HASH_SIZE) == 0);
+    if (hash && !known)
+        version_learn(version, f->file, block, hash);
+    if (!good && f->bad->count < LIMIT_BATCH_HASHES)
+        size_list_add(f->bad, block);
+    atomic_fetch_add(f->check->bytes, block_length(f->size, block));
+    return !atomic_load(f->check->cancelled);
 }
 
-void check_release(struct check *check)
-{
-    free(check->buffer);
-    check->buffer = NULL;
-}
-
-static bool check_block(struct check *check, uint32_t file, int fd, uint64_t block, size_t length)
-{
-    const uint8_t *known = version_hash(check->version, file, block);
-    uint8_t hash[HASH_SIZE];
-    if (fd < 0 || fdio_pread(fd, check->buffer, length, block * BLOCK_SIZE) != (ssize_t)length)
-        return false;
-    digest_block(check->buffer, length, hash);
-    if (known)
-        return memcmp(known, hash, HASH_SIZE) == 0;
-    version_learn(check->version, file, block, hash);
-    return true;
-}
-
-bool check_file(struct check *check, uint32_t file, struct size_list *bad)
+bool check_file(const struct check *check, uint32_t file, struct size_list *bad)
 {
     uint64_t size = check->version->manifest.listing.files[file].size;
+    struct file_check f = {check, file, size, bad};
     int fd = version_open_file(check->version, file);
-    for (uint64_t b = 0; b < block_count(size) && !atomic_load(check->cancelled); b++) {
-        size_t length = (size_t)block_length(size, b);
-        if (!check_block(check, file, fd, b, length) && bad->count < LIMIT_BATCH_HASHES)
-            size_list_add(bad, b);
-        atomic_fetch_add(check->bytes, length);
-    }
+    (void)block_pass(fd, size, block_count(size), NULL, check_block, &f);
     fdio_drop(&fd);
     return bad->count == 0;
 }
 
-void check_listing(struct check *check)
+void check_listing(const struct check *check)
 {
     struct listing *listing = &check->version->manifest.listing;
     for (uint32_t i = 0; i < listing->count && !atomic_load(check->cancelled); i++) {

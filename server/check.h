@@ -12,19 +12,14 @@ struct check {
     struct version *version;
     const atomic_bool *cancelled;
     _Atomic uint64_t *bytes; /* grows by what was read, for others to look at */
-    uint8_t *buffer;         /* BLOCK_SIZE */
 };
-
-void check_init(struct check *check, struct version *version, const atomic_bool *cancelled,
-                _Atomic uint64_t *bytes);
-void check_release(struct check *check);
 
 /* Whether every block of the file can be read and has its kept hash; `bad` gets the numbers of those that do
  * not, LIMIT_BATCH_HASHES at most. Hashes of blocks that had none are learned (version_learn()). */
-bool check_file(struct check *check, uint32_t file, struct size_list *bad);
+bool check_file(const struct check *check, uint32_t file, struct size_list *bad);
 
 /* Reads all files that have hashes, and takes the hash from the listing's entry of each that does not match
  * it. */
-void check_listing(struct check *check);
+void check_listing(const struct check *check);
 
 #endif

@@ -137,10 +137,8 @@ static int open_live(struct push *p)
 
 static void check_live(struct push *p)
 {
-    struct check check;
-    check_init(&check, &p->version, p->cancelled, &p->inspected);
+    struct check check = {&p->version, p->cancelled, &p->inspected};
     check_listing(&check);
-    check_release(&check);
 }
 
 static void open_run(void *request)

@@ -103,13 +103,11 @@ static int run_verify(struct query *q)
     if (!q->checked)
         abort();
     atomic_store(&q->total, listing_bytes(q->listing));
-    struct check check;
-    check_init(&check, &q->version, q->cancelled, &q->verified);
-    for (uint32_t i = 0; i < q->listing->count; i++) {
+    struct check check = {&q->version, q->cancelled, &q->verified};
+    for (uint32_t i = 0; i < q->listing->count && !atomic_load(q->cancelled); i++) {
         q->checked[i].ok = check_file(&check, i, &q->checked[i].bad);
         q->checked[i].fresh = !q->listing->files[i].has_hash;
     }
-    check_release(&check);
     if (!q->version.missing)
         q->metadata = version_metadata(&q->version, q->cancelled);
     if (!atomic_load(q->cancelled) && version_save_learned(&q->version, q->store, &q->error) < 0)
