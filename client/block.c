@@ -1,6 +1,7 @@
 /* /sys/dev/block leads from a number to a name, and the folder `slaves` of each name to those below. */
 #include "client/block.h"
 
+#include "common/path.h"
 #include "common/sysfile.h"
 
 #include <dirent.h>
@@ -52,17 +53,16 @@ static void add_below(struct block_stack *stack, struct block_device *device)
         (void)closedir(slaves);
 }
 
-bool block_stack_find(struct block_stack *stack, unsigned major, unsigned minor)
+bool block_stack_find(struct block_stack *stack, const char *number)
 {
-    char path[64], target[PATH_MAX];
+    char path[PATH_MAX], target[PATH_MAX];
     stack->count = 0;
-    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major, minor);
+    (void)snprintf(path, sizeof path, "/sys/dev/block/%s", number);
     ssize_t length = readlink(path, target, sizeof target - 1);
     if (length <= 0)
         return false;
     target[length] = '\0';
-    const char *slash = strrchr(target, '/');
-    add_device(stack, slash ? slash + 1 : target);
+    add_device(stack, path_name(target));
     for (size_t i = 0; i < stack->count; i++) /* grows while it is walked */
         add_below(stack, &stack->devices[i]);
     return stack->count > 0;

@@ -26,9 +26,8 @@ struct block_stack {
     size_t count;
 };
 
-/* Finds the stack by device number. False, and empty, where there is none: networks, memory, file systems
- * with a pool of their own (ZFS). */
-bool block_stack_find(struct block_stack *stack, unsigned major, unsigned minor);
+/* Finds the stack by device number (common/device.h). False, and empty, where there is no such device. */
+bool block_stack_find(struct block_stack *stack, const char *number);
 
 /* Bytes that each device of the stack has delivered since the machine started, from the text of
  * /proc/diskstats (Documentation/admin-guide/iostats.rst; its sectors always have 512 bytes). A device

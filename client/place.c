@@ -2,6 +2,7 @@
 #include "client/place.h"
 
 #include "common/bdi.h"
+#include "common/device.h"
 #include "common/sysfile.h"
 
 #include <inttypes.h>
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 /* Room for a numeric address, with an IPv6 zone. */
 #define ADDRESS_MAX 80
@@ -18,16 +17,6 @@
 static bool is_type(const struct place *place, const char *start)
 {
     return place->has_mount && strncmp(place->mount.type, start, strlen(start)) == 0;
-}
-
-/* btrfs has a number of its own, but tells its device as the source. */
-static void find_stack(struct place *place)
-{
-    struct stat st;
-    if (!place->has_mount || block_stack_find(&place->stack, place->mount.major, place->mount.minor))
-        return;
-    if (place->mount.source[0] == '/' && stat(place->mount.source, &st) == 0 && S_ISBLK(st.st_mode))
-        (void)block_stack_find(&place->stack, major(st.st_rdev), minor(st.st_rdev));
 }
 
 static void find_read_ahead(struct place *place, int fd)
@@ -57,9 +46,11 @@ static void find_nic(struct place *place)
 
 void place_find(struct place *place, int fd)
 {
+    struct device device;
     memset(place, 0, sizeof *place);
     place->has_mount = mount_of_fd(fd, &place->mount);
-    find_stack(place);
+    if (device_of_fd(&device, "", fd))
+        (void)block_stack_find(&place->stack, device.number);
     find_read_ahead(place, fd);
     find_connections(place);
     find_nic(place);

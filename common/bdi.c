@@ -1,6 +1,7 @@
 /* Most are named by their device number; each of the others is found its own way. */
 #include "common/bdi.h"
 
+#include "common/device.h"
 #include "common/path.h"
 #include "common/sysfile.h"
 #include "proto/hex.h"
@@ -45,15 +46,15 @@ static bool find_btrfs(const char *root, int fd, char name[BDI_NAME_MAX])
     return take_last_part(target, name);
 }
 
-/* The disk that a device is a part of, or the device itself. */
-static bool find_disk(const char *root, dev_t device, char name[BDI_NAME_MAX])
+/* The whole disk, or the number of a file system that is on none. */
+static bool find_number(const char *root, int fd, dev_t number, char name[BDI_NAME_MAX])
 {
-    uint64_t part, kb;
-    char path[64];
-    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
-    if (sysfile_number(&part, "%s%s/partition", root, path))
-        return sysfile_line(name, BDI_NAME_MAX, "%s%s/../dev", root, path);
-    (void)snprintf(name, BDI_NAME_MAX, "%u:%u", major(device), minor(device));
+    struct device device;
+    uint64_t kb;
+    if (major(number) != 0 && device_of_fd(&device, root, fd) &&
+        sysfile_line(name, BDI_NAME_MAX, "%s%s/dev", root, device.disk))
+        return true;
+    (void)snprintf(name, BDI_NAME_MAX, "%u:%u", major(number), minor(number));
     return bdi_read_ahead(root, name, &kb);
 }
 
@@ -76,5 +77,5 @@ bool bdi_find(const char *root, int fd, const char *type, char name[BDI_NAME_MAX
         return false;
     if (fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && find_btrfs(root, fd, name))
         return true;
-    return find_disk(root, st.st_dev, name) || (type && find_only_one(root, type, name));
+    return find_number(root, fd, st.st_dev, name) || (type && find_only_one(root, type, name));
 }

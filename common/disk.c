@@ -1,14 +1,13 @@
 /* The kernel's own read-ahead cannot know that other files are read beside this one. */
 #include "common/disk.h"
 
+#include "common/device.h"
 #include "common/fdio.h"
 #include "common/sysfile.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 /* POSIX_FADV_WILLNEED reads no more at a time than the larger of read-ahead and the device's optimal request,
@@ -16,19 +15,12 @@
  */
 #define FETCH_PIECE ((uint64_t)1 << 20)
 
-/* The flag of a disk, or with `up` of the disk that a partition is on. */
-static bool read_flag(dev_t device, const char *up, uint64_t *flag)
-{
-    return sysfile_number(flag, "/sys/dev/block/%u:%u/%squeue/rotational", major(device), minor(device), up);
-}
-
 bool disk_is_rotational(int fd)
 {
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return false;
+    struct device device;
     uint64_t flag;
-    return (read_flag(st.st_dev, "", &flag) || read_flag(st.st_dev, "../", &flag)) && flag == 1;
+    return device_of_fd(&device, "", fd) && sysfile_number(&flag, "%s/queue/rotational", device.disk) &&
+           flag == 1;
 }
 
 bool disk_is_memory(int fd)

@@ -17,7 +17,7 @@ struct disk {
 };
 
 /* Whether the disk below an open file or folder says that it rotates (/sys/dev/block/…/queue/rotational).
- * False where that is not known: file systems of several disks or of none, networks. */
+ * False where that is not known: file systems of no disk (common/device.h). */
 bool disk_is_rotational(int fd);
 
 /* Whether an open file or folder lies in memory (tmpfs, ramfs): there is nothing below the page cache. */

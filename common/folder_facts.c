@@ -3,6 +3,7 @@
 
 #include "common/bdi.h"
 #include "common/clock.h"
+#include "common/device.h"
 #include "common/disk.h"
 #include "common/mount.h"
 #include "common/sysfile.h"
@@ -10,49 +11,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
-#define DEVICE_MAX   32 /* "4095:1048575" */
-#define PLACE_MAX    64
 #define SECTOR_BYTES 512u /* of every file in /sys/block, whatever the disk's own are */
-
-struct place {
-    char device[DEVICE_MAX]; /* of the file system, or "" */
-    char disk[PLACE_MAX];    /* folder of the whole disk in /sys, or "" */
-};
-
-static void find_place(struct place *place, const char *root, int folder)
-{
-    struct stat st;
-    uint64_t number;
-    memset(place, 0, sizeof *place);
-    if (fstat(folder, &st) < 0)
-        return;
-    (void)snprintf(place->device, sizeof place->device, "%u:%u", major(st.st_dev), minor(st.st_dev));
-    if (major(st.st_dev) == 0)
-        return; /* of no device */
-    bool is_part = sysfile_number(&number, "%s/sys/dev/block/%s/partition", root, place->device);
-    (void)snprintf(place->disk, sizeof place->disk, "/sys/dev/block/%s%s", place->device,
-                   is_part ? "/.." : "");
-}
 
 /* -- the disk -- */
 
-static bool disk_line(const struct place *place, const char *root, const char *name, char *line, size_t size)
+static bool disk_line(const struct device *device, const char *root, const char *name, char *line,
+                      size_t size)
 {
-    return place->disk[0] && sysfile_line(line, size, "%s%s/%s", root, place->disk, name);
+    return sysfile_line(line, size, "%s%s/%s", root, device->disk, name);
 }
 
 /* reads merged sectors ms, writes merged sectors ms, in flight, busy ms … (Documentation/block/stat.rst) */
 void folder_sample(struct folder_sample *sample, const char *root, int folder)
 {
     enum { READ_SECTORS = 2, WRITTEN_SECTORS = 6, BUSY_MS = 9 };
-    struct place place;
+    struct device device;
     char line[512];
     memset(sample, 0, sizeof *sample);
-    find_place(&place, root, folder);
-    sample->has_disk = disk_line(&place, root, "stat", line, sizeof line) &&
+    sample->has_disk = device_of_fd(&device, root, folder) &&
+                       disk_line(&device, root, "stat", line, sizeof line) &&
                        sysfile_column(line, READ_SECTORS, &sample->read_sectors) &&
                        sysfile_column(line, WRITTEN_SECTORS, &sample->written_sectors) &&
                        sysfile_column(line, BUSY_MS, &sample->busy_ms);
@@ -79,10 +57,10 @@ static void add_activity(struct fact_list *facts, const struct folder_sample *be
     facts_add_number(facts, "disk_write_bytes_per_s", written);
 }
 
-static void add_name(struct fact_list *facts, const char *root, const struct place *place)
+static void add_name(struct fact_list *facts, const char *root, const struct device *device)
 {
     static const char key[] = "DEVNAME=";
-    char *text = place->disk[0] ? sysfile_read("%s%s/uevent", root, place->disk) : NULL;
+    char *text = sysfile_read("%s%s/uevent", root, device->disk);
     const char *name = text ? strstr(text, key) : NULL;
     if (name) {
         name += strlen(key);
@@ -91,15 +69,15 @@ static void add_name(struct fact_list *facts, const char *root, const struct pla
     free(text);
 }
 
-static void add_disk(struct fact_list *facts, const char *root, const struct place *place)
+static void add_disk(struct fact_list *facts, const char *root, const struct device *device)
 {
     char line[64];
     uint64_t flag;
-    if (disk_line(place, root, "queue/rotational", line, sizeof line) && sysfile_column(line, 0, &flag))
+    if (disk_line(device, root, "queue/rotational", line, sizeof line) && sysfile_column(line, 0, &flag))
         facts_add_number(facts, "disk_is_rotational", flag != 0);
-    if (disk_line(place, root, "md/sync_action", line, sizeof line))
+    if (disk_line(device, root, "md/sync_action", line, sizeof line))
         facts_add(facts, "disk_raid_action", "%s", line);
-    add_name(facts, root, place);
+    add_name(facts, root, device);
 }
 
 static void add_read_ahead(struct fact_list *facts, const char *root, int folder)
@@ -139,23 +117,22 @@ static void add_mount(struct fact_list *facts, int folder)
     folder_add_options(options, mount.super_options);
     facts_add(facts, "disk_filesystem", "%s", mount.type);
     facts_add(facts, "disk_options", "%s", options);
+    facts_add(facts, "disk_number", "%u:%u", mount.major, mount.minor);
     mount_release(&mount);
 }
 
 void folder_facts(struct fact_list *facts, const char *root, int folder, const struct folder_sample *before,
                   const struct folder_sample *after)
 {
-    struct place place;
+    struct device device;
     struct disk_space space;
-    find_place(&place, root, folder);
     add_mount(facts, folder);
-    if (place.device[0])
-        facts_add(facts, "disk_number", "%s", place.device);
     if (disk_space(folder, &space)) {
         facts_add_number(facts, "disk_bytes", space.total);
         facts_add_number(facts, "disk_free_bytes", space.available);
     }
-    add_disk(facts, root, &place);
+    if (device_of_fd(&device, root, folder))
+        add_disk(facts, root, &device);
     add_read_ahead(facts, root, folder);
     add_activity(facts, before, after);
 }

@@ -4,8 +4,8 @@
  *   folder_facts(facts, root, fd, &before, &after)
  *
  * `root` as in common/sysfile.h, for what is read in /sys; the mount is that of the descriptor. What cannot
- * be read is left out: a network file system has no disk here, one that spans several (btrfs, ZFS) does not
- * say which. May block where the file system hangs. Thread-safe.
+ * be read is left out: a network file system and ZFS have no disk here, and of several (btrfs) it is the one
+ * that the mount names. May block where the file system hangs. Thread-safe.
  *
  * | name | what, source |
  * | --- | --- |

@@ -88,17 +88,18 @@ static void a_stack_is_found_by_number_and_has_a_disk_at_its_bottom(void **state
 {
     (void)state;
     struct block_stack stack;
-    unsigned major, minor;
-    assert_false(block_stack_find(&stack, 0, 1));
+    assert_false(block_stack_find(&stack, "0:1"));
     assert_int_equal(stack.count, 0);
     FILE *file = fopen("/proc/partitions", "r");
-    char line[256], name[BLOCK_NAME_MAX];
+    char line[256], number[32], name[BLOCK_NAME_MAX];
+    unsigned major, minor;
     bool any = false;
     while (file && fgets(line, sizeof line, file)) {
         if (sscanf(line, "%u %u %*u %31s", &major, &minor, name) != 3)
             continue;
         any = true;
-        assert_true(block_stack_find(&stack, major, minor));
+        (void)snprintf(number, sizeof number, "%u:%u", major, minor);
+        assert_true(block_stack_find(&stack, number));
         assert_string_equal(stack.devices[0].name, name);
         assert_true(stack.devices[stack.count - 1].is_leaf);
     }
