@@ -8,6 +8,7 @@ The four invariants, checked after every fault:
 Nothing here knows pytest.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -179,6 +180,18 @@ class Pace:
     def seconds(self):
         """So far."""
         return time.monotonic() - self.began
+
+
+def logging(rule, log):
+    """The environment of shim_fail with this rule, such that struck() can tell."""
+    return {"SHIM_FAIL": rule, "SHIM_LOG": log, "SHIM_LOG_CALLS": rule.split(":")[0]}
+
+
+def struck(log, rule):
+    """Whether the rule CALL:ERROR:… made a call fail, by the log of shim_fail."""
+    call, error = rule.split(":")[:2]
+    words = [line.split() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
+    return any(w[3:6] == [call, "-1", str(getattr(errno, error))] for w in words)
 
 
 def shim_library(folder):

@@ -467,6 +467,9 @@ HOOK(int, renameat2, "renameat2", (int a, const char *from, int b, const char *t
 HOOK(int, link, "link", (const char *from, const char *to), (from, to), AT_FDCWD, to)
 HOOK(int, linkat, "linkat", (int a, const char *from, int b, const char *to, int flags),
      (a, from, b, to, flags), b, to)
+HOOK(int, symlink, "symlink", (const char *target, const char *path), (target, path), AT_FDCWD, path)
+HOOK(int, symlinkat, "symlinkat", (const char *target, int dir, const char *path), (target, dir, path), dir,
+     path)
 HOOK(int, unlink, "unlink", (const char *path), (path), AT_FDCWD, path)
 HOOK(int, unlinkat, "unlinkat", (int dir, const char *path, int flags), (dir, path, flags), dir, path)
 HOOK(int, rmdir, "rmdir", (const char *path), (path), AT_FDCWD, path)

@@ -4,7 +4,6 @@ without it having struck; on both sides, in both directions. After each the inva
 The tables say which calls, with which errors, and which side makes them. The fast subset takes a seeded sample of the
 numbers; the slow one takes them all."""
 
-import errno
 import random
 
 import pytest
@@ -73,7 +72,7 @@ class Trial:
         self.client.ok("push", self.old if self.command == "push" else self.new, "ns/m")
         if self.command == "pull":
             models.subprocess.run(["cp", "-a", self.old, self.dst], check=True)
-        shim = {"SHIM_LOG": tally, "SHIM_LOG_CALLS": rule.split(":")[0], "SHIM_FAIL": rule}
+        shim = faults.logging(rule, tally)
         if self.side == "client":
             return {"preload": self.shim, "shim": shim}
         self.server.stop()
@@ -96,19 +95,9 @@ class Trial:
         log = self.work / "calls.log"
         how = self.set_up(rule, log)
         result = self.client.run(*self.args, timeout=90, **how)
-        call, error = rule.split(":")[0], rule.split(":")[1]
-        struck = log.exists() and self._struck(log, call, error)
+        struck = faults.struck(log, rule)
         self.check(result, rule)
         return result, struck
-
-    @staticmethod
-    def _struck(log, call, error):
-        number = str(getattr(errno, error))
-        for line in log.read_text(errors="replace").splitlines():
-            words = line.split()
-            if len(words) > 5 and words[3] == call and words[4] == "-1" and words[5] == number:
-                return True
-        return False
 
     def check(self, result, rule):
         """I1 and I2 behind the fault, I3, then I4 with a daemon and a client that are well."""

@@ -102,6 +102,16 @@ def test_kill_in_place_of_a_call(preloaded):
     assert done.stdout == "before\n" and done.returncode == -9
 
 
+def test_a_link_is_known_by_its_own_name(preloaded, tmp_path):
+    code = TRY + """
+folder = os.open(os.path.dirname(path), os.O_RDONLY)
+attempt(lambda: os.symlink('one', 'two', dir_fd=folder))
+attempt(lambda: os.symlink('two', 'one', dir_fd=folder))
+"""
+    done = preloaded("shim_fail", code, SHIM_FAIL=f"symlinkat:EIO:1:{tmp_path}/two")
+    assert done.stdout.splitlines() == ["Input/output error", "None"], done
+
+
 def test_calls_through_syscall(preloaded):
     """renameat2 (316) and openat2 (437) have no wrapper in older C libraries."""
     code = """
