@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
+import formats
 import models
-from harness import BLOCK, MIB, pull, push, wait_until
+from harness import BLOCK, MIB, SANITIZER, pull, push, wait_until
 
 # Runs a command and appends the peak of its resident memory in KiB to a file.
 PEAK = ("import resource, subprocess, sys; code = subprocess.call(sys.argv[2:]); "
@@ -74,3 +75,22 @@ def test_memory_of_many_files(server, client, src, dst, work, count):
     assert client_peak(client, work, push, src, "ns/m") < most
     assert client_peak(client, work, pull, dst, "ns/m") < most
     assert peak_of(server) < most
+
+
+def test_info_on_an_index_of_60_mb(server, client, src, work):
+    """Both sides under 50 MB; 2 s from the start of the client to its end."""
+    if SANITIZER:
+        pytest.skip("bounds are for the program as it is used")
+    names = [f"model.layers.{n // 100:06}.mlp.experts.{n:06}.gate_up_projection.weight_scale_inv" for n in range(520_000)]
+    src.mkdir(exist_ok=True)
+    formats.index(src / "model.safetensors.index.json", ["model-00001-of-00002.safetensors"], names)
+    assert (src / "model.safetensors.index.json").stat().st_size > 60_000_000
+    client.ok("push", src, "ns/m", "--allow-incomplete")
+    server.stop()
+    server.start()
+    told = []
+    client.address = server.address
+    assert client_peak(client, work, lambda c, *args, **how: told.append(c.run(*args, **how)), "--json", "info", "ns/m") < 50e6
+    assert peak_of(server) < 50e6
+    assert told[0].status == 0 and told[0].seconds < 2, told[0]
+    assert [f["kind"] for f in told[0].data["metadata"]["findings"]] == ["missing-shard"]
