@@ -18,7 +18,7 @@ CALLS = {"renameat": ["EIO", "ENOSPC", "EROFS"], "linkat": ["EIO", "EMLINK", "EN
 SLOW_CALLS = {"write": ["ENOSPC", "EIO"], "mkdirat": ["ENOSPC", "EACCES"], "fsync": ["EIO"], "fdatasync": ["EIO"],
               "syncfs": ["EIO"], "futimens": ["EPERM"], "utimensat": ["EPERM"], "symlinkat": ["EPERM", "EIO"],
               "unlinkat": ["EIO", "EACCES"], "fallocate": ["ENOSPC"], "fstatvfs": ["EIO"], "fcntl_lock": ["ENOLCK"],
-              "openat": ["EIO", "EMFILE"], "openat2": ["EIO", "EMFILE"]}
+              "openat2": ["EIO", "EMFILE"]}
 MOST = 400
 
 
