@@ -205,7 +205,10 @@ static int set_pin(const struct cache *cache, const struct options *options, con
     struct cache_record record;
     int lock = cache_lock_open(cache, model, err);
     int result = lock < 0 ? -1 : cache_lock_take(lock, CACHE_LOCK_SWITCH, model, options, err);
-    if (result >= 0 && !cache_record_load(cache, model, &record))
+    int found = result < 0 ? -1 : cache_record_load(cache, model, &record, err);
+    if (found < 0)
+        result = -1;
+    else if (found == 0)
         result = error_set(err, ERROR_NO_MODEL, "there is no complete model '%s' in the cache", model);
     if (result >= 0) {
         record.pinned = pinned;

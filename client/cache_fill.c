@@ -217,14 +217,16 @@ static void note_replaced(const struct fill *f)
 static int switch_over(struct fill *f, const struct cache_version *version, struct cache_record *record,
                        struct error *err)
 {
-    struct cache_record now;
+    struct cache_record now = {0};
     if (cache_lock_take(f->lock, CACHE_LOCK_SWITCH, f->model, f->options, err) < 0)
         return -1;
-    bool pinned = cache_record_load(f->cache, f->model, &now) && now.pinned;
+    int result = cache_record_load(f->cache, f->model, &now, err);
     *record = (struct cache_record){
-        .folder = f->target, .version = *version, .fingerprint = f->fingerprint, .pinned = pinned};
-    note_replaced(f);
-    int result = cache_record_save(f->cache, f->model, record, err);
+        .folder = f->target, .version = *version, .fingerprint = f->fingerprint, .pinned = now.pinned};
+    if (result >= 0) {
+        note_replaced(f);
+        result = cache_record_save(f->cache, f->model, record, err);
+    }
     if (result == 0)
         point_current(f);
     cache_lock_drop(f->lock, CACHE_LOCK_SWITCH);
@@ -293,9 +295,7 @@ int cache_fill(const struct cache *cache, const struct options *options, const c
 {
     struct fill f = {
         .cache = cache, .options = options, .model = model, .lock = lock, .home = -1, .folder = -1};
-    enum outcome outcome = FILL_AGAIN;
-    if (!cache_record_load(cache, model, &f.old))
-        f.old = (struct cache_record){0};
+    enum outcome outcome = cache_record_load(cache, model, &f.old, err) < 0 ? FILL_FAILED : FILL_AGAIN;
     *filled = (struct cache_filled){0};
     for (int attempt = 0; attempt < 2 && outcome == FILL_AGAIN; attempt++) {
         outcome = fill_once(&f, version, record, filled, err);

@@ -65,11 +65,11 @@ static int hold(const struct get *g, struct error *err)
 static int take_copy(struct get *g, bool any, struct error *err)
 {
     struct cache_record record;
-    int result = 0;
     if (cache_lock_take(g->lock, CACHE_LOCK_SWITCH, g->model, g->options, err) < 0)
         return -1;
-    if (cache_record_load(g->cache, g->model, &record) &&
-        (any || cache_version_is_same(&record.version, &g->version)) && is_whole(g, &record)) {
+    int found = cache_record_load(g->cache, g->model, &record, err);
+    int result = found < 0 ? -1 : 0;
+    if (found > 0 && (any || cache_version_is_same(&record.version, &g->version)) && is_whole(g, &record)) {
         g->copy->record = record;
         g->copy->current = !g->is_away;
         result = hold(g, err) < 0 ? -1 : 1;

@@ -45,11 +45,7 @@ char *cache_record_print(const struct cache_record *record)
 
 static bool get_size(const struct json *object, const char *key, uint64_t max, uint64_t *out)
 {
-    int64_t whole;
-    if (!json_as_whole(json_get(object, key), &whole) || whole < 0 || (uint64_t)whole > max)
-        return false;
-    *out = (uint64_t)whole;
-    return true;
+    return json_as_size(json_get(object, key), out) && *out <= max;
 }
 
 bool cache_record_parse(struct cache_record *record, const char *text, size_t length)
@@ -84,25 +80,40 @@ uint64_t cache_record_parse_reserved(const char *text, size_t length)
 
 /* -- files -- */
 
-/* The text of a small regular file and when it was written. NULL if it is none; free() it. */
+/* O_NOFOLLOW meets a link with ELOOP, and open() a socket with ENXIO. */
+static int open_small(int folder, const char *name)
+{
+    int fd = fdio_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+        errno = ENOENT;
+    return fd;
+}
+
+/* The text of a small regular file and when it was written; free() it. NULL with errno, ENOENT for anything
+ * else that has the name. */
 static char *read_small(int folder, const char *name, size_t *length, int64_t *mtime_ns)
 {
     struct stat st;
-    char *text = NULL;
-    int fd = fdio_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= TEXT_MAX) {
-        text = malloc(TEXT_MAX);
-        ssize_t got = text ? fdio_read(fd, text, TEXT_MAX) : -1;
-        if (got < 0) {
-            free(text);
-            text = NULL;
-        } else {
-            *length = (size_t)got;
-            *mtime_ns = cache_time_ns(&st.st_mtim);
-        }
+    ssize_t got = -1;
+    int fd = open_small(folder, name);
+    char *text = malloc(TEXT_MAX);
+    if (!text)
+        abort();
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        bool is_small = S_ISREG(st.st_mode) && st.st_size <= TEXT_MAX;
+        errno = ENOENT;
+        got = is_small ? fdio_read(fd, text, TEXT_MAX) : -1;
     }
+    int sys = errno;
     fdio_drop(&fd);
-    return text;
+    if (got >= 0) {
+        *length = (size_t)got;
+        *mtime_ns = cache_time_ns(&st.st_mtim);
+        return text;
+    }
+    free(text);
+    errno = sys;
+    return NULL;
 }
 
 static struct timespec time_of(int64_t ns)
@@ -137,16 +148,21 @@ static int replace(const struct cache *cache, const char *model, const char *suf
     return 0;
 }
 
-bool cache_record_load(const struct cache *cache, const char *model, struct cache_record *record)
+int cache_record_load(const struct cache *cache, const char *model, struct cache_record *record,
+                      struct error *err)
 {
     char name[CACHE_NAME_MAX];
     size_t length;
     int64_t used_ns;
     char *text = read_small(cache->state, cache_flat_name(name, model, ".json"), &length, &used_ns);
+    if (!text && errno != ENOENT)
+        return error_set_sys(err, ERROR_FAILED, errno, "cannot read '%s/state/%s'", cache->path, name);
     bool good = text && cache_record_parse(record, text, length);
     free(text);
     if (good)
         record->used_ns = used_ns > 0 ? used_ns : 1; /* whatever somebody made of the time */
+    else
+        *record = (struct cache_record){0};
     return good;
 }
 

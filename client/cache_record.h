@@ -35,8 +35,10 @@ bool cache_record_parse(struct cache_record *record, const char *text, size_t le
 /* The number in the text of a reservation; 0 if it is none. Pure. */
 uint64_t cache_record_parse_reserved(const char *text, size_t length);
 
-/* False if there is none, or none that can be read. */
-bool cache_record_load(const struct cache *cache, const char *model, struct cache_record *record);
+/* 1, or 0 with `folder` 0 if there is none. -1 if it cannot be read now: then there may be one, and nothing
+ * may be done for want of it. */
+int cache_record_load(const struct cache *cache, const char *model, struct cache_record *record,
+                      struct error *err);
 
 /* Durable when it returns. With used_ns 0, it is asked for now. */
 int cache_record_save(const struct cache *cache, const char *model, const struct cache_record *record,

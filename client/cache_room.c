@@ -113,20 +113,20 @@ static char *describe_kept(char text[KEPT_TEXT_MAX], const struct choice *choice
 
 /* -- taking -- */
 
-/* Under SWITCH: 1 it went, 0 it is not what was chosen: it has come into use, or was asked for since; -1 with
- * errno. */
-static int take_folder(const struct cache *cache, const struct cache_item *item, int lock)
+/* Under SWITCH: 1 it went, 0 it is not what was chosen: it has come into use, or was asked for since; -1. */
+static int take_folder(const struct cache *cache, const struct cache_item *item, int lock, struct error *err)
 {
     struct cache_record record;
-    bool is_current = cache_record_load(cache, item->model, &record) && record.folder == item->folder;
+    if (cache_record_load(cache, item->model, &record, err) < 0)
+        return -1;
+    bool is_current = record.folder == item->folder;
     bool was_current = item->rank != CACHE_LEFTOVER;
     if (is_current != was_current || cache_lock_is_held(lock, item->folder) ||
         (is_current && (record.pinned || record.used_ns > item->used_ns)))
         return 0;
-    if (cache_discard(cache, item->model, item->folder) < 0)
-        return -1;
-    if (is_current && cache_record_remove(cache, item->model) < 0)
-        return -1;
+    if (cache_discard(cache, item->model, item->folder) < 0 ||
+        (is_current && cache_record_remove(cache, item->model) < 0))
+        return error_set_sys(err, ERROR_FAILED, errno, "cannot remove '%s' from the cache", item->model);
     return 1;
 }
 
@@ -141,9 +141,7 @@ static int take_item(const struct cache *cache, const struct options *options, c
         if (cache_lock_take(lock, CACHE_LOCK_SWITCH, item->model, options, err) < 0) {
             result = -1;
         } else {
-            result = take_folder(cache, item, lock);
-            if (result < 0)
-                error_set_sys(err, ERROR_FAILED, errno, "cannot remove '%s' from the cache", item->model);
+            result = take_folder(cache, item, lock, err);
             if (result > 0 && !own)
                 cache_tidy_model(cache, item->model);
             cache_lock_drop(lock, CACHE_LOCK_SWITCH);
@@ -236,7 +234,9 @@ static int make_room(const struct cache *cache, const struct options *options, c
     }
     /* The version it replaces may have gone: then what it shared with that is its own. */
     struct cache_record record;
-    bool shares = cache_record_load(cache, need->model, &record);
+    int shares = cache_record_load(cache, need->model, &record, err);
+    if (shares < 0)
+        return -1;
     return cache_record_reserve(cache, need->model, need->bytes - (shares ? need->shared : 0), err);
 }
 

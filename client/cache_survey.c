@@ -21,7 +21,7 @@ static void *grow(void *list, size_t count, size_t size)
     return list;
 }
 
-static void add_model(struct cache_survey *survey, const char *name)
+static int add_model(struct cache_survey *survey, const char *name, struct error *err)
 {
     survey->models = grow(survey->models, survey->count, sizeof *survey->models);
     struct cache_model *model = &survey->models[survey->count++];
@@ -32,9 +32,8 @@ static void add_model(struct cache_survey *survey, const char *name)
     int lock = cache_lock_open(survey->cache, name, &ignored);
     model->pulling = lock >= 0 && cache_lock_is_taken(lock, CACHE_LOCK_PULL);
     model->reserved = model->pulling ? cache_record_reserved(survey->cache, name) : 0;
-    if (!cache_record_load(survey->cache, name, &model->record))
-        model->record = (struct cache_record){0};
     fdio_drop(&lock);
+    return cache_record_load(survey->cache, name, &model->record, err);
 }
 
 static bool is_held(const struct cache_survey *survey, const char *model, uint64_t folder)
@@ -82,8 +81,7 @@ static enum walk_step see(void *context, const struct walk_entry *entry, struct 
     if (depth == 2) {
         if (!name_is_model_id(entry->path))
             return WALK_SKIP;
-        add_model(survey, entry->path);
-        return WALK_ON;
+        return add_model(survey, entry->path, err) < 0 ? WALK_STOP : WALK_ON;
     }
     struct cache_model *model = &survey->models[survey->count - 1];
     uint64_t number = cache_folder_number(entry->name);

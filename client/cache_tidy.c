@@ -32,7 +32,8 @@ void cache_tidy_model(const struct cache *cache, const char *model)
 {
     char space[LIMIT_ID_PART + 1];
     struct cache_record record;
-    if (cache_record_load(cache, model, &record))
+    struct error ignored;
+    if (cache_record_load(cache, model, &record, &ignored) != 0)
         return;
     int folder = cache_model_folder(cache, model, false);
     if (folder >= 0)
@@ -42,12 +43,14 @@ void cache_tidy_model(const struct cache *cache, const char *model)
         (void)unlinkat(cache->models, cache_namespace(space, model), AT_REMOVEDIR);
 }
 
-/* A version that cannot be opened now is not gone. */
+/* A record that cannot be read now, or a version that cannot be opened, is not gone. */
 static bool is_backed(const struct cache *cache, const char *model)
 {
     struct cache_record record;
-    if (!cache_record_load(cache, model, &record))
-        return false;
+    struct error ignored;
+    int found = cache_record_load(cache, model, &record, &ignored);
+    if (found <= 0)
+        return found < 0;
     int fd = cache_version_open(cache, model, record.folder);
     bool backed = fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
     fdio_drop(&fd);

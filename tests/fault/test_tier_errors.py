@@ -18,7 +18,7 @@ CALLS = {"renameat": ["EIO", "ENOSPC", "EROFS"], "linkat": ["EIO", "EMLINK", "EN
 SLOW_CALLS = {"write": ["ENOSPC", "EIO"], "mkdirat": ["ENOSPC", "EACCES"], "fsync": ["EIO"], "fdatasync": ["EIO"],
               "syncfs": ["EIO"], "futimens": ["EPERM"], "utimensat": ["EPERM"], "symlinkat": ["EPERM", "EIO"],
               "unlinkat": ["EIO", "EACCES"], "fallocate": ["ENOSPC"], "fstatvfs": ["EIO"], "fcntl_lock": ["ENOLCK"],
-              "openat2": ["EIO", "EMFILE"]}
+              "openat": ["EIO", "EMFILE"], "openat2": ["EIO", "EMFILE"]}
 MOST = 400
 
 
@@ -31,13 +31,15 @@ def nobody():
 
 
 class Place:
-    """A cache with the former version of the model; the server has the next one."""
+    """A cache with the former version of the model, pinned; the server has the next one."""
 
     def __init__(self, client, work, shim, nobody):
         self.client, self.work, self.shim, self.nobody = client, work, shim, nobody
         self.versions = [faults.version(work / f"v{n}", n, largest=900_000) for n in range(2)]
         push(client, self.versions[0])
-        Tier(client, work, "before").get("ns/m")
+        before = Tier(client, work, "before")
+        before.get("ns/m")
+        before.local("cache", "pin", "ns/m")
         push(client, self.versions[1])
 
     def check(self, tier, result):
@@ -58,7 +60,7 @@ class Place:
         struck = faults.struck(log, rule)
         self.check(tier, result)
         assert faults.is_copy(self.versions[1], tier.get("ns/m")), "the same command did not go on"
-        assert tier.names() == {"ns/m"}
+        assert tier.names() == {"ns/m"} and tier.ls()["ns/m"]["pinned"]
         assert sorted(p.name for p in (tier.path / "state").iterdir()) == ["ns--m.json"]
         assert not any((tier.path / "trash").iterdir())
         shutil.rmtree(tier.path)
