@@ -16,16 +16,17 @@ static bool may_come_back(const struct error *err, const struct attempt *attempt
     /* Busy: the server has not yet noticed that the former attempt of this very command is gone. Not mstore:
      * it closed the connection before its hello, so it is ending or starting. */
     bool by_former = attempt->lost && (err->code == ERROR_BUSY || err->code == ERROR_NOT_MSTORE);
-    return attempt->connected && (err->code == ERROR_LOST || err->code == ERROR_CONNECT || by_former);
+    return attempt->connected && !attempt->told &&
+           (err->code == ERROR_LOST || err->code == ERROR_CONNECT || by_former);
 }
 
-static void add_hint(struct error *err, unsigned retries)
+static void add_hint(struct error *err, unsigned retries, const struct attempt *attempt)
 {
     char text[ERROR_TEXT_MAX];
     memcpy(text, err->text, sizeof text);
-    error_set(err, err->code == ERROR_BUSY ? ERROR_BUSY : ERROR_LOST,
-              "%.300s (given up after %u %s); the same command again goes on from here", text, retries,
-              retries == 1 ? "retry" : "retries");
+    error_set(err, err->code == ERROR_BUSY ? ERROR_BUSY : ERROR_LOST, "%.300s (given up after %u %s)%s", text,
+              retries, retries == 1 ? "retry" : "retries",
+              attempt->goes_on ? "; the same command again goes on from here" : "");
 }
 
 int attempts_run(const struct options *options,
@@ -49,7 +50,7 @@ int attempts_run(const struct options *options,
             pause_ms = PAUSE_FIRST_MS;
         }
         if (failures++ >= options->retries) {
-            add_hint(err, options->retries);
+            add_hint(err, options->retries, &attempt);
             return -1;
         }
         output_note(options, "%s; trying again", err->text);

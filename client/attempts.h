@@ -1,5 +1,5 @@
-/* Trying again when the connection was lost: the same plan-and-move from the start, which goes on where the
- * last one was cut.
+/* Trying again when the connection was lost: the same from the start. A transfer goes on where the last
+ * attempt was cut.
  *
  * The first failure to connect at all is final, for then the address is wrong or nothing runs there. One
  * thread. */
@@ -15,6 +15,8 @@
 struct attempt {
     bool connected; /* set by `once` when it has a session */
     bool lost;      /* a former attempt has lost its connection */
+    bool goes_on;   /* what this attempt has moved stays, and the same command goes on from there */
+    bool told;      /* a part of the answer was passed on: the rest cannot be asked for again */
     uint64_t moved; /* bytes moved so far, over all attempts; progress starts the count of retries anew */
 };
 

@@ -1,11 +1,9 @@
 /* `info` with `brief`. A server that does not know the word sends more; it is passed over. */
 #include "client/cache_ask.h"
 
-#include "client/attempts.h"
-#include "client/control.h"
+#include "client/question.h"
 
-struct question {
-    const struct options *options;
+struct inquiry {
     const char *model;
     struct cache_version *version;
 };
@@ -20,35 +18,22 @@ static void take_model(struct cache_version *version, const struct message_model
 }
 
 /* The answer to a brief question is the model, and nothing behind it. */
-static int read_answer(struct control *control, struct cache_version *version, struct error *err)
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
 {
-    struct message message;
-    if (control_expect(control, MESSAGE_MODEL, &message, err) < 0)
+    const struct inquiry *inquiry = context;
+    struct message message = {.type = MESSAGE_INFO,
+                              .u.request = {.model = (char *)inquiry->model, .brief = true}};
+    (void)attempt;
+    if (control_send(control, &message, err) < 0 || control_expect(control, MESSAGE_MODEL, &message, err) < 0)
         return -1;
-    take_model(version, &message.u.model);
+    take_model(inquiry->version, &message.u.model);
     message_release(&message);
     return control_expect_simple(control, MESSAGE_END, err);
-}
-
-static int ask_once(void *context, struct attempt *attempt, struct error *err)
-{
-    const struct question *question = context;
-    struct control control;
-    struct message ask = {.type = MESSAGE_INFO,
-                          .u.request = {.model = (char *)question->model, .brief = true}};
-    if (control_open(&control, question->options, err) < 0)
-        return -1;
-    attempt->connected = true;
-    int result = control_send(&control, &ask, err);
-    if (result == 0)
-        result = read_answer(&control, question->version, err);
-    control_close(&control);
-    return result;
 }
 
 int cache_ask(const struct options *options, const char *model, struct cache_version *version,
               struct error *err)
 {
-    struct question question = {options, model, version};
-    return attempts_run(options, ask_once, &question, err);
+    struct inquiry inquiry = {model, version};
+    return question_ask(options, ask, &inquiry, err);
 }

@@ -20,6 +20,14 @@
 
 #define TICK_MS 500
 
+struct own_work {
+    uv_work_t work;
+    void (*run)(void *context);
+    void (*look)(void *context); /* on the loop, may be NULL */
+    void *context;
+    bool done;
+};
+
 /* -- hello -- */
 
 static int hello_error(enum hello_status status, struct error *err)
@@ -135,6 +143,8 @@ static void on_tick(uv_timer_t *timer)
     struct control *c = timer->data;
     struct error error;
     uint64_t now = clock_ms();
+    if (c->work && c->work->look)
+        c->work->look(c->work->context);
     if (now - c->last_life_ms >= (uint64_t)c->timeout_s * 1000) {
         error_set(&error, ERROR_LOST, "the server was silent for %u s", c->timeout_s);
         end(c, &error);
@@ -471,13 +481,6 @@ int control_unexpected(const struct message *message, struct error *err)
 
 /* -- own work -- */
 
-struct own_work {
-    uv_work_t work;
-    void (*run)(void *context);
-    void *context;
-    bool done;
-};
-
 static void on_own_work(uv_work_t *work)
 {
     struct own_work *own = work->data;
@@ -490,15 +493,18 @@ static void on_own_done(uv_work_t *work, int status)
     ((struct own_work *)work->data)->done = true;
 }
 
-int control_work(struct control *c, void (*run)(void *context), void *context, struct error *err)
+int control_work(struct control *c, void (*run)(void *context), void (*look)(void *context), void *context,
+                 struct error *err)
 {
-    struct own_work own = {.run = run, .context = context};
+    struct own_work own = {.run = run, .look = look, .context = context};
     int result = 0;
     own.work.data = &own;
+    c->work = &own;
     if (uv_queue_work(&c->loop, &own.work, on_own_work, on_own_done) != 0)
         abort();
     while (!own.done)
         (void)uv_run(&c->loop, UV_RUN_ONCE);
+    c->work = NULL;
     if (c->error.code != ERROR_NONE) {
         *err = c->error;
         result = -1;

@@ -36,7 +36,8 @@ struct control {
     uint8_t *input;
     size_t input_start, input_end, input_capacity;
     uint64_t last_life_ms, last_sent_ms;
-    struct error error; /* why it is over; ERROR_NONE while it works */
+    struct own_work *work; /* of control_work(), while it runs */
+    struct error error;    /* why it is over; ERROR_NONE while it works */
 };
 
 /* Connects to options->server, says hello, and proves options->token if there is one. ERROR_CONNECT,
@@ -71,8 +72,10 @@ int control_wait(struct control *control, struct error *err);
 /* Data connections have moved bytes: a sign of life. */
 void control_note_life(struct control *control);
 
-/* Runs `work` in a thread while the loop runs. `work` should look at interrupt_is_set(). */
-int control_work(struct control *control, void (*work)(void *context), void *context, struct error *err);
+/* Runs `work` in a thread while the loop runs. `work` should look at interrupt_is_set(). Meanwhile `look`
+ * (or NULL) is called twice a second, on the loop: to show how far it has come. */
+int control_work(struct control *control, void (*work)(void *context), void (*look)(void *context),
+                 void *context, struct error *err);
 
 /* "the message 'x' is out of place": for requests that got what they did not expect. */
 int control_unexpected(const struct message *message, struct error *err);

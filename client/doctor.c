@@ -3,6 +3,7 @@
  *
  * The first connection is an ordinary one and carries enough in both directions to fill packets. Where it is
  * opened and then falls silent, a second one of small segments does the asking. */
+#include "client/attempts.h"
 #include "client/bench_link.h"
 #include "client/commands.h"
 #include "client/control.h"
@@ -72,7 +73,7 @@ static int collect(struct control *control, struct doctor *d, uint64_t padding, 
         .facts = &d->client,
         .view = {.root = "", .socket = control->fd, .folder = d->folder, .sample_ms = MACHINE_SAMPLE_MS}};
     d->view.asked_ns = clock_wall_ns();
-    if (control_send(control, &request, err) < 0 || control_work(control, collect_own, &own, err) < 0)
+    if (control_send(control, &request, err) < 0 || control_work(control, collect_own, NULL, &own, err) < 0)
         return -1;
     return read_facts(control, d, err);
 }
@@ -90,7 +91,7 @@ static enum doctor_large what_was_lost(const struct control *control, const stru
     return gave_up || link_is_unanswered(control->fd) ? DOCTOR_LARGE_LOST_UP : DOCTOR_LARGE_LOST_DOWN;
 }
 
-static int look_with_large_packets(struct doctor *d, struct error *err)
+static int look_with_large_packets(struct doctor *d, struct attempt *attempt, struct error *err)
 {
     struct control control;
     struct options options = *d->options;
@@ -98,6 +99,7 @@ static int look_with_large_packets(struct doctor *d, struct error *err)
         options.timeout_s = LARGE_TIMEOUT_S;
     if (control_open(&control, &options, err) < 0)
         return -1;
+    attempt->connected = true;
     int result = control_send_burst(&control, LARGE_BYTES, err);
     if (result == 0)
         result = collect(&control, d, LARGE_BYTES, err);
@@ -119,14 +121,26 @@ static int look_with_small_packets(struct doctor *d, struct error *err)
     return result;
 }
 
-static int look(struct doctor *d, struct error *err)
+static int look_once(void *context, struct attempt *attempt, struct error *err)
 {
-    d->folder = fdio_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    int result = look_with_large_packets(d, err);
+    struct doctor *d = context;
+    d->view.large = DOCTOR_LARGE_PASS;
+    int result = look_with_large_packets(d, attempt, err);
     if (result < 0 && d->view.large != DOCTOR_LARGE_PASS) {
         err->code = ERROR_NONE;
         result = look_with_small_packets(d, err);
     }
+    if (result < 0) {
+        facts_release(&d->client);
+        facts_release(&d->server);
+    }
+    return result;
+}
+
+static int look(struct doctor *d, struct error *err)
+{
+    d->folder = fdio_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int result = attempts_run(d->options, look_once, d, err);
     fdio_drop(&d->folder);
     return result;
 }

@@ -77,7 +77,7 @@ bool hub_blob_path(const struct file_entry *entry, char out[HUB_BLOB_PATH_MAX])
     return hub_blob_name(entry, out + sizeof folder - 1);
 }
 
-bool hub_place_has(int folder, const struct file_entry *entry, bool checksum)
+bool hub_place_has(int folder, const struct file_entry *entry, bool checksum, _Atomic uint64_t *bytes_read)
 {
     char path[HUB_BLOB_PATH_MAX];
     uint8_t hash[HASH_SIZE];
@@ -86,8 +86,9 @@ bool hub_place_has(int folder, const struct file_entry *entry, bool checksum)
     if (folder < 0 || !hub_blob_path(entry, path) || path_stat(folder, path, &st) < 0 ||
         !S_ISREG(st.st_mode) || (uint64_t)st.st_size != entry->size)
         return false;
-    return !checksum || (entry->has_hash && plan_hash_file(folder, path, entry->size, hash, &ignored) == 0 &&
-                         memcmp(hash, entry->hash, HASH_SIZE) == 0);
+    return !checksum ||
+           (entry->has_hash && plan_hash_file(folder, path, entry->size, hash, bytes_read, &ignored) == 0 &&
+            memcmp(hash, entry->hash, HASH_SIZE) == 0);
 }
 
 void hub_make_commit(const struct listing *model, char commit[HUB_COMMIT_DIGITS + 1])
@@ -175,7 +176,8 @@ static int check_names(const struct showing *s, struct error *err)
 static int prove_sha256(int folder, const char *name, const struct file_entry *file, struct error *err)
 {
     uint8_t sum[SHA256_SIZE];
-    if (!sha256_file(folder, name, file->size, sum))
+    _Atomic uint64_t unseen = 0;
+    if (!sha256_file(folder, name, file->size, sum, &unseen))
         return interrupt_check(err) < 0
                    ? -1
                    : error_set(err, ERROR_FILE, "cannot read '%s' as it was staged", file->path);

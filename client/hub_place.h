@@ -39,7 +39,7 @@ bool hub_blob_path(const struct file_entry *entry, char out[HUB_BLOB_PATH_MAX]);
 
 /* Whether the repo's `folder` (-1: there is none) has the blob, of that size; with `checksum`, of that
  * content. */
-bool hub_place_has(int folder, const struct file_entry *entry, bool checksum);
+bool hub_place_has(int folder, const struct file_entry *entry, bool checksum, _Atomic uint64_t *bytes_read);
 
 /* 40 digits made of paths, sizes and file hashes (of modification times where those are unknown): the same
  * for the same files. */

@@ -1,11 +1,11 @@
 /* info: one model with its files. */
 #include "client/commands.h"
-#include "client/control.h"
 #include "client/history.h"
 #include "client/load_time.h"
 #include "client/metadata_text.h"
 #include "client/model_text.h"
 #include "client/output.h"
+#include "client/question.h"
 
 #include "common/units.h"
 #include "proto/hex.h"
@@ -95,8 +95,11 @@ static void take_files(struct info *info, const struct listing *files)
             print_file(&files->files[i]);
 }
 
-static int read_info(struct control *control, struct info *info, struct error *err)
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
 {
+    struct info *info = context;
+    if (control_request(control, MESSAGE_INFO, info->options->arguments.items[0], err) < 0)
+        return -1;
     for (bool has_model = false;;) {
         struct message message;
         if (control_next(control, &message, err) < 0)
@@ -105,7 +108,7 @@ static int read_info(struct control *control, struct info *info, struct error *e
         bool good = true;
         if (type == MESSAGE_MODEL && !has_model) {
             take_model(info, &message.u.model);
-            has_model = true;
+            has_model = attempt->told = true;
         } else if (type == MESSAGE_FILES && has_model) {
             take_files(info, &message.u.files);
         } else if (type == MESSAGE_METADATA && has_model && !info->metadata) {
@@ -137,15 +140,9 @@ static void show_metadata(struct info *info)
 
 int command_info(const struct options *options)
 {
-    struct control control;
     struct error err = {0};
     struct info info = {.options = options, .result = options->json ? json_object() : NULL};
-    if (control_open(&control, options, &err) == 0) {
-        bool good = control_request(&control, MESSAGE_INFO, options->arguments.items[0], &err) == 0 &&
-                    read_info(&control, &info, &err) == 0;
-        control_close(&control);
-        if (good || info.metadata)
-            show_metadata(&info);
-    }
+    if (question_ask(options, ask, &info, &err) == 0 || info.metadata)
+        show_metadata(&info);
     return output_finish(options, info.result, &err);
 }

@@ -1,8 +1,8 @@
 /* ls: the models, as a table or as JSON. */
 #include "client/commands.h"
-#include "client/control.h"
 #include "client/model_text.h"
 #include "client/output.h"
+#include "client/question.h"
 
 #include "common/units.h"
 
@@ -40,13 +40,17 @@ static void take_model(struct list *list, const struct message_model *model)
         print_model(list, model);
 }
 
-static int read_models(struct control *control, struct list *list, struct error *err)
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
 {
+    struct list *list = context;
+    if (control_send_simple(control, MESSAGE_LIST, err) < 0)
+        return -1;
     for (;;) {
         struct message message;
         if (control_next(control, &message, err) < 0)
             return -1;
         enum message_type type = message.type;
+        attempt->told = true;
         if (type == MESSAGE_MODEL)
             take_model(list, &message.u.model);
         else if (type != MESSAGE_END)
@@ -61,17 +65,12 @@ static int read_models(struct control *control, struct list *list, struct error 
 
 int command_list(const struct options *options)
 {
-    struct control control;
     struct error err = {0};
     struct json *result = options->json ? json_object() : NULL;
     struct list list = {.options = options,
                         .glob = options->arguments.count > 0 ? options->arguments.items[0] : NULL,
                         .models = result ? json_add(result, "models", json_array()) : NULL,
                         .now = time(NULL)};
-    if (control_open(&control, options, &err) == 0) {
-        if (control_send_simple(&control, MESSAGE_LIST, &err) == 0)
-            (void)read_models(&control, &list, &err);
-        control_close(&control);
-    }
+    (void)question_ask(options, ask, &list, &err);
     return output_finish(options, result, &err);
 }

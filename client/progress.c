@@ -107,10 +107,11 @@ static void draw_bar(struct progress *p, const struct progress_state *state)
 static void print_json(const struct progress *p, const struct progress_state *state)
 {
     struct json *line = json_object();
+    double rate = p->reading ? 0 : p->rate;
     json_add_size(line, "bytes", state->bytes);
     json_add_size(line, "total", state->total);
-    json_add_size(line, "bytes_per_second", (uint64_t)p->rate);
-    if (p->rate >= 1)
+    json_add_size(line, "bytes_per_second", (uint64_t)rate);
+    if (rate >= 1)
         json_add_size(line, "eta_seconds", eta_ms(p, state) / 1000);
     else
         json_add_null(line, "eta_seconds");
@@ -127,15 +128,56 @@ static void print_plain(const struct progress *p, const struct progress_state *s
     (void)fprintf(stderr, "%s: %s\n", p->verb, text);
 }
 
-void progress_show(struct progress *p, const struct progress_state *state)
+/* Takes note of it. */
+static bool is_due(struct progress *p, const struct progress_state *state)
 {
     static const unsigned every_ms[] = {
         [PROGRESS_BAR] = BAR_EVERY_MS, [PROGRESS_PLAIN] = PLAIN_EVERY_MS, [PROGRESS_JSON] = JSON_EVERY_MS};
     uint64_t now = clock_ms();
     update_rate(p, state, now);
     if (p->mode == PROGRESS_NONE || now - p->shown_ms < every_ms[p->mode])
-        return;
+        return false;
     p->shown_ms = now;
+    return true;
+}
+
+static void restart_rate(struct progress *p)
+{
+    p->begun_ms = p->rate_ms = clock_ms();
+    p->rate_bytes = 0;
+    p->rate = 0;
+}
+
+void progress_show_reading(struct progress *p, uint64_t bytes_read, uint64_t total)
+{
+    const struct progress_state state = {.bytes = p->bytes, .total = total, .moved = bytes_read};
+    char bytes[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX];
+    if (!p->reading)
+        restart_rate(p);
+    p->reading = true;
+    if (!is_due(p, &state))
+        return;
+    (void)units_format_bytes(bytes, bytes_read);
+    (void)units_format_rate(rate, (uint64_t)p->rate);
+    if (p->mode == PROGRESS_JSON) {
+        print_json(p, &state);
+    } else if (p->mode == PROGRESS_PLAIN) {
+        (void)fprintf(stderr, "%s: reading what is here: %s  %s\n", p->verb, bytes, rate);
+    } else {
+        (void)fprintf(stderr, "\r\033[Kreading what is here: %s  %s", bytes, rate);
+        (void)fflush(stderr);
+        p->drawn = true;
+    }
+}
+
+void progress_show(struct progress *p, const struct progress_state *state)
+{
+    if (p->reading)
+        restart_rate(p);
+    p->reading = false;
+    p->bytes = state->bytes;
+    if (!is_due(p, state))
+        return;
     if (p->mode == PROGRESS_BAR)
         draw_bar(p, state);
     else if (p->mode == PROGRESS_JSON)
@@ -149,7 +191,7 @@ void progress_end(struct progress *p, const struct progress_state *state)
     if (p->drawn)
         (void)fprintf(stderr, "\r\033[K");
     (void)fflush(stderr);
-    p->drawn = false;
+    p->drawn = p->reading = false;
     uint64_t now = clock_ms();
     if (now > p->begun_ms)
         p->rate = (double)state->moved * 1000.0 / (double)(now - p->begun_ms);

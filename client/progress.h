@@ -17,8 +17,9 @@ struct progress {
     enum progress_mode mode; /* never PROGRESS_AUTO */
     const char *verb;        /* "push" */
     uint64_t begun_ms, shown_ms, rate_ms, rate_bytes;
-    double rate; /* bytes a second, smoothed over a few seconds */
-    bool drawn, colour;
+    uint64_t bytes; /* done, at the last progress_show() */
+    double rate;    /* bytes a second, smoothed over a few seconds */
+    bool drawn, colour, reading;
 };
 
 struct progress_state {
@@ -29,6 +30,9 @@ struct progress_state {
 
 void progress_begin(struct progress *progress, const struct options *options, const char *verb);
 void progress_show(struct progress *progress, const struct progress_state *state);
+/* Before anything of the `total` moves: how much was read of what is here already, to compare or hash it.
+ * JSON lines say that nothing more is done; the speed is counted anew from the first progress_show() on. */
+void progress_show_reading(struct progress *progress, uint64_t bytes_read, uint64_t total);
 /* Says a last time where it stands (JSON), wipes a bar. */
 void progress_end(struct progress *progress, const struct progress_state *state);
 

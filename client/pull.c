@@ -4,6 +4,7 @@
 #include "client/control.h"
 #include "client/destination.h"
 #include "client/hub_place.h"
+#include "client/interrupt.h"
 #include "client/model_check.h"
 #include "client/plan.h"
 #include "client/prediction.h"
@@ -47,6 +48,7 @@ struct pull {
     struct staging *staging;
     struct work_queue *work;
     struct error work_error;
+    _Atomic uint64_t bytes_read; /* of what is here already */
 };
 
 /* -- deciding -- */
@@ -56,10 +58,20 @@ static bool is_wanted(const struct pull *p, const char *path)
     return p->options->file ? strcmp(path, p->options->file) == 0 : select_is_in(p->options, path);
 }
 
-static bool is_there(const struct pull *p, int folder, const struct file_entry *entry)
+static void count_wanted(struct pull *p)
 {
-    return p->hub.folder ? hub_place_has(folder, entry, p->options->checksum)
-                         : plan_has_local(folder, entry, p->options->checksum);
+    p->selected_bytes = p->selected_files = 0;
+    for (size_t i = 0; i < p->remote.count; i++)
+        if (is_wanted(p, p->remote.files[i].path)) {
+            p->selected_files++;
+            p->selected_bytes += p->remote.files[i].size;
+        }
+}
+
+static bool is_there(struct pull *p, int folder, const struct file_entry *entry)
+{
+    return p->hub.folder ? hub_place_has(folder, entry, p->options->checksum, &p->bytes_read)
+                         : plan_has_local(folder, entry, p->options->checksum, &p->bytes_read);
 }
 
 /* Every file that is wanted and not there goes into the plan. May hash; in a thread. */
@@ -76,8 +88,6 @@ static void decide(void *context)
             continue;
         if (p->options->file)
             entry.path = p->one.name;
-        p->selected_files++;
-        p->selected_bytes += entry.size;
         if (is_there(p, folder, &entry)) {
             p->skipped_files++;
             p->skipped_bytes += entry.size;
@@ -89,6 +99,13 @@ static void decide(void *context)
     fdio_drop(&folder);
 }
 
+static bool note_inspected(void *context, uint64_t bytes)
+{
+    struct pull *p = context;
+    atomic_fetch_add(&p->bytes_read, bytes);
+    return !interrupt_is_set();
+}
+
 /* What an earlier pull left, held against the files in a thread. */
 static void inspect(void *context)
 {
@@ -96,14 +113,20 @@ static void inspect(void *context)
     p->work_error.code = ERROR_NONE;
     int folder = destination_staging_folder(&p->destination, &p->work_error);
     if (folder >= 0)
-        (void)staging_tree_inspect(folder, &p->left, remote_may_go_on, NULL, &p->work_error);
+        (void)staging_tree_inspect(folder, &p->left, note_inspected, p, &p->work_error);
     fdio_drop(&folder);
 }
 
-static int run_work(struct pull *p, void (*work)(void *), struct error *err)
+static void look_at_reading(void *context)
+{
+    struct pull *p = context;
+    progress_show_reading(&p->progress, p->bytes_read, p->selected_bytes);
+}
+
+static int run_work(struct pull *p, void (*work)(void *), void (*look)(void *), struct error *err)
 {
     p->work_error.code = ERROR_NONE;
-    if (control_work(&p->control, work, p, err) < 0)
+    if (control_work(&p->control, work, look, p, err) < 0)
         return -1;
     if (p->work_error.code == ERROR_NONE)
         return 0;
@@ -163,7 +186,7 @@ static int stage(struct pull *p, struct error *err)
     }
     if (destination_could_hold(&p->destination, listing_bytes(&p->plan), err) < 0)
         return -1;
-    if (run_work(p, inspect, err) < 0 || match_left(p, err) < 0)
+    if (run_work(p, inspect, look_at_reading, err) < 0 || match_left(p, err) < 0)
         return -1;
     int folder = destination_staging_folder(&p->destination, err);
     if (folder < 0)
@@ -332,7 +355,7 @@ static int fetch(struct pull *p, struct error *err)
         move(p, err) < 0)
         return -1;
     uint64_t lap = clock_ns();
-    if (run_work(p, finish, err) < 0)
+    if (run_work(p, finish, NULL, err) < 0)
         return -1;
     p->report.flush_ns = clock_lap(&lap);
     struct report *r = &p->report; /* what had to be sent twice over several attempts counts once */
@@ -400,8 +423,10 @@ static int name_missing_file(struct pull *p, struct error *err)
 static int pull_session(struct pull *p, struct error *err)
 {
     if (control_request(&p->control, MESSAGE_PULL, p->model, err) < 0 ||
-        remote_read_listing(&p->control, &p->remote, &p->origin, err) < 0 || choose_place(p, err) < 0 ||
-        run_work(p, decide, err) < 0)
+        remote_read_listing(&p->control, &p->remote, &p->origin, err) < 0 || choose_place(p, err) < 0)
+        return -1;
+    count_wanted(p);
+    if (run_work(p, decide, look_at_reading, err) < 0)
         return -1;
     if (p->options->file && p->selected_files == 0)
         return name_missing_file(p, err);
@@ -418,8 +443,8 @@ static int pull_once(void *context, struct attempt *attempt, struct error *err)
     struct pull *p = context;
     if (control_open(&p->control, p->options, err) < 0)
         return -1;
-    attempt->connected = true;
-    p->skipped_bytes = p->skipped_files = p->selected_bytes = p->selected_files = 0;
+    attempt->connected = attempt->goes_on = true;
+    p->skipped_bytes = p->skipped_files = 0;
     int result = pull_session(p, err);
     attempt->moved = p->report.bytes.sent;
     control_close(&p->control);

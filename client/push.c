@@ -35,6 +35,7 @@ struct push {
     struct journal_state offers;
     struct work_queue *work;
     struct error plan_error;
+    _Atomic uint64_t bytes_read; /* of the source, before anything is sent */
 };
 
 /* -- what is there -- */
@@ -106,9 +107,16 @@ static void plan_work(void *context)
     struct push *p = context;
     p->plan_error.code = ERROR_NONE;
     if (plan_push(p->scan.folder, &p->scan.listing, &p->stored, &p->offers, p->options->checksum,
-                  &p->plan_error) == 0 &&
+                  &p->bytes_read, &p->plan_error) == 0 &&
         p->options->sha256 && !p->options->dry_run)
-        (void)sha256_pass(p->scan.folder, &p->scan.listing, &p->stored, &p->plan_error);
+        (void)sha256_pass(p->scan.folder, &p->scan.listing, &p->stored, &p->bytes_read, &p->plan_error);
+}
+
+static void look_at_plan(void *context)
+{
+    struct push *p = context;
+    progress_show_reading(&p->progress, p->bytes_read,
+                          listing_bytes(&p->scan.listing) + p->report.unreadable_bytes);
 }
 
 /* Fills the work queue with what has to be sent. */
@@ -244,7 +252,7 @@ static int negotiate(struct push *p, struct error *err)
 {
     struct message request = {.type = MESSAGE_PUSH, .u.request = {(char *)p->model, p->options->checksum}};
     if (control_send(&p->control, &request, err) < 0 || read_stored(p, err) < 0 ||
-        control_work(&p->control, plan_work, p, err) < 0)
+        control_work(&p->control, plan_work, look_at_plan, p, err) < 0)
         return -1;
     if (p->plan_error.code != ERROR_NONE) {
         *err = p->plan_error;
@@ -267,7 +275,7 @@ static int push_once(void *context, struct attempt *attempt, struct error *err)
     struct push *p = context;
     if (control_open(&p->control, p->options, err) < 0)
         return -1;
-    attempt->connected = true;
+    attempt->connected = attempt->goes_on = true;
     int result = negotiate(p, err);
     if (result == 0 && !p->options->dry_run) {
         result = move(p, err);

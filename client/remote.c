@@ -1,8 +1,6 @@
 /* A server is believed no more than a client: everything is counted and held against what was asked. */
 #include "client/remote.h"
 
-#include "client/interrupt.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,11 +74,4 @@ int remote_block_hashes(struct control *control, uint32_t file, uint64_t blocks,
         if (over)
             return got > 0;
     }
-}
-
-bool remote_may_go_on(void *context, uint64_t bytes)
-{
-    (void)context;
-    (void)bytes;
-    return !interrupt_is_set();
 }

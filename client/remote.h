@@ -14,7 +14,4 @@ int remote_read_listing(struct control *control, struct listing *listing, char *
 int remote_block_hashes(struct control *control, uint32_t file, uint64_t blocks, uint8_t *hashes,
                         struct error *err);
 
-/* For staging_tree_inspect(): false after a signal. */
-bool remote_may_go_on(void *context, uint64_t bytes);
-
 #endif

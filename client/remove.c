@@ -1,7 +1,7 @@
 /* rm: asks on a terminal, then removes model by model. */
 #include "client/commands.h"
-#include "client/control.h"
 #include "client/output.h"
+#include "client/question.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,40 +26,65 @@ int remove_model(struct control *control, const char *model, struct error *err)
                : control_expect_simple(control, MESSAGE_END, err);
 }
 
-/* A model that cannot be removed does not keep the others; the last error is the command's. */
-static void remove_all(struct control *control, const struct options *options, struct json *removed,
-                       struct error *err)
+struct removal {
+    const struct options *options;
+    struct json *removed; /* with --json */
+    size_t next;          /* of the arguments */
+    bool is_asked;        /* for the next one, over a connection that was lost: it may be gone */
+    struct error error;   /* of the last one that cannot be removed, which does not keep the others */
+};
+
+static void take_result(struct removal *removal, const char *model, const struct error *one)
 {
-    for (size_t i = 0; i < options->arguments.count; i++) {
-        const char *model = options->arguments.items[i];
-        struct error one = {0};
-        if (remove_model(control, model, &one) == 0) {
-            if (removed)
-                json_add_text(removed, NULL, model);
-            else if (!options->quiet)
-                (void)printf("removed %s\n", model);
-            continue;
-        }
-        if (err->code != ERROR_NONE)
-            output_error("%s", err->text);
-        *err = one;
-        if (one.code == ERROR_LOST || one.code == ERROR_PROTOCOL || one.code == ERROR_INTERRUPTED)
-            return;
+    if (one->code != ERROR_NONE) {
+        if (removal->error.code != ERROR_NONE)
+            output_error("%s", removal->error.text);
+        removal->error = *one;
+    } else if (removal->removed) {
+        json_add_text(removal->removed, NULL, model);
+    } else if (!removal->options->quiet) {
+        (void)printf("removed %s\n", model);
     }
+}
+
+static bool is_over(const struct error *err)
+{
+    return err->code == ERROR_LOST || err->code == ERROR_PROTOCOL || err->code == ERROR_INTERRUPTED ||
+           err->code == ERROR_TERMINATED;
+}
+
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
+{
+    struct removal *removal = context;
+    (void)attempt;
+    for (; removal->next < removal->options->arguments.count; removal->next++) {
+        const char *model = removal->options->arguments.items[removal->next];
+        struct error one = {0};
+        if (remove_model(control, model, &one) < 0 && is_over(&one)) {
+            removal->is_asked = true;
+            *err = one;
+            return -1;
+        }
+        if (removal->is_asked && one.code == ERROR_NO_MODEL)
+            one.code = ERROR_NONE;
+        removal->is_asked = false;
+        take_result(removal, model, &one);
+    }
+    return 0;
 }
 
 int command_remove(const struct options *options)
 {
-    struct control control;
     struct error err = {0};
     struct json *result = options->json ? json_object() : NULL;
-    struct json *removed = result ? json_add(result, "removed", json_array()) : NULL;
-    if (!is_confirmed(options)) {
+    struct removal removal = {.options = options,
+                              .removed = result ? json_add(result, "removed", json_array()) : NULL};
+    if (!is_confirmed(options))
         error_set(&err, ERROR_FAILED, "nothing was removed");
-    } else if (control_open(&control, options, &err) == 0) {
-        remove_all(&control, options, removed, &err);
-        control_close(&control);
-    }
+    else if (question_ask(options, ask, &removal, &err) == 0)
+        err = removal.error;
+    else if (removal.error.code != ERROR_NONE)
+        output_error("%s", removal.error.text);
     if (result)
         json_add_bool(result, "ok", err.code == ERROR_NONE);
     return output_finish(options, result, &err);

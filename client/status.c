@@ -1,8 +1,8 @@
 /* status: what the server is doing, once or every second on a terminal. One connection stays open for all of
- * it: looking should cost the server little. */
+ * it, as long as it holds: looking should cost the server little. */
 #include "client/commands.h"
-#include "client/control.h"
 #include "client/output.h"
+#include "client/question.h"
 #include "client/screen.h"
 
 #include "common/printable.h"
@@ -25,7 +25,7 @@ struct status {
 
 struct watch {
     const struct options *options;
-    struct control control;
+    struct json *json; /* with --json */
     struct screen screen;
     uv_timer_t timer;
     bool due;
@@ -67,7 +67,7 @@ static bool take(struct status *status, struct message *message)
     return true;
 }
 
-static int ask(struct control *control, struct status *status, struct error *err)
+static int ask_status(struct control *control, struct status *status, struct error *err)
 {
     if (control_send_simple(control, MESSAGE_STATUS, err) < 0)
         return -1;
@@ -207,55 +207,58 @@ static void on_due(uv_timer_t *timer)
     ((struct watch *)timer->data)->due = true;
 }
 
-static int wait_for_next(struct watch *watch, struct error *err)
+static int wait_for_next(struct control *control, struct watch *watch, struct error *err)
 {
     watch->due = false;
     (void)uv_timer_start(&watch->timer, on_due, REFRESH_MS, 0);
     while (!watch->due)
-        if (control_wait(&watch->control, err) < 0)
+        if (control_wait(control, err) < 0)
             return -1;
     return 0;
 }
 
-/* Until a signal comes or the server goes; *err says which. */
-static void watch_on(struct watch *watch, struct error *err)
+/* Until a signal comes or the connection is lost; *err says which. */
+static int watch_on(struct control *control, struct watch *watch, struct attempt *attempt, struct error *err)
 {
     struct status status = {0};
-    (void)uv_timer_init(&watch->control.loop, &watch->timer);
+    (void)uv_timer_init(&control->loop, &watch->timer);
     watch->timer.data = watch;
-    while (ask(&watch->control, &status, err) == 0) {
+    while (ask_status(control, &status, err) == 0) {
+        attempt->moved++;
         draw(watch, &status);
         release(&status);
-        if (wait_for_next(watch, err) < 0)
+        if (wait_for_next(control, watch, err) < 0)
             break;
     }
     release(&status);
     screen_end(&watch->screen);
     uv_close((uv_handle_t *)&watch->timer, NULL);
+    return -1;
 }
 
-static struct json *look_once(struct watch *watch, struct error *err)
+static int look_once(struct control *control, struct watch *watch, struct error *err)
 {
     struct status status = {0};
-    int result = ask(&watch->control, &status, err);
-    struct json *json = watch->options->json ? to_json(&status) : NULL;
-    if (result == 0 && !json)
+    int result = ask_status(control, &status, err);
+    if (result == 0 && watch->options->json)
+        watch->json = to_json(&status);
+    else if (result == 0)
         print_status(stdout, watch->options, &status);
     release(&status);
-    return json;
+    return result;
+}
+
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
+{
+    struct watch *watch = context;
+    return !watch->options->json && screen_can_draw(STDOUT_FILENO) ? watch_on(control, watch, attempt, err)
+                                                                   : look_once(control, watch, err);
 }
 
 int command_status(const struct options *options)
 {
     struct watch watch = {.options = options};
     struct error err = {0};
-    struct json *result = NULL;
-    if (control_open(&watch.control, options, &err) == 0) {
-        if (!options->json && screen_can_draw(STDOUT_FILENO))
-            watch_on(&watch, &err);
-        else
-            result = look_once(&watch, &err);
-        control_close(&watch.control);
-    }
-    return output_finish(options, result, &err);
+    (void)question_ask(options, ask, &watch, &err);
+    return output_finish(options, watch.json, &err);
 }

@@ -1,11 +1,11 @@
 /* verify: the server checks its copy, or the client checks a folder of its own against the hashes that the
  * server keeps. */
 #include "client/commands.h"
-#include "client/control.h"
 #include "client/interrupt.h"
 #include "client/metadata_text.h"
 #include "client/output.h"
 #include "client/progress.h"
+#include "client/question.h"
 #include "client/remote.h"
 
 #include "common/block_pass.h"
@@ -25,7 +25,9 @@ struct verify {
     struct json *files; /* with --json */
     struct progress progress;
     uint64_t checked, bad, fresh, unknown;
-    struct json *metadata; /* the server's, or NULL */
+    uint64_t total;              /* bytes of a local copy, as it should be */
+    _Atomic uint64_t bytes_read; /* of them */
+    struct json *metadata;       /* the server's, or NULL */
 };
 
 static void take_result(struct verify *v, const char *path, bool ok, const struct size_list *blocks)
@@ -113,6 +115,7 @@ static int verify_server(struct control *control, struct verify *v, struct error
 /* -- a local copy -- */
 
 struct local_check {
+    struct verify *verify;
     int folder;
     const struct file_entry *entry;
     const uint8_t *hashes;
@@ -125,6 +128,7 @@ static bool check_block(void *context, uint64_t block, const uint8_t *hash)
     struct local_check *c = context;
     if (!hash || memcmp(hash, c->hashes + block * HASH_SIZE, HASH_SIZE) != 0)
         size_list_add(&c->bad, block);
+    atomic_fetch_add(&c->verify->bytes_read, block_length(c->entry->size, block));
     return !interrupt_is_set();
 }
 
@@ -140,18 +144,24 @@ static void check_local(void *context)
     c->ok = c->bad.count == 0 && !longer;
 }
 
+static void look_at_check(void *context)
+{
+    struct verify *v = ((struct local_check *)context)->verify;
+    show(v, v->bytes_read, v->total);
+}
+
 /* 1 checked, 0 the server knows no hashes of it, -1. */
 static int verify_local_file(struct control *control, struct verify *v, int folder, uint32_t number,
                              const struct file_entry *entry, struct error *err)
 {
     uint64_t blocks = block_count(entry->size);
     uint8_t *hashes = calloc(blocks, HASH_SIZE);
-    struct local_check check = {.folder = folder, .entry = entry, .hashes = hashes};
+    struct local_check check = {.verify = v, .folder = folder, .entry = entry, .hashes = hashes};
     if (!hashes)
         abort();
     int result = remote_block_hashes(control, number, blocks, hashes, err);
     if (result > 0)
-        result = control_work(control, check_local, &check, err) < 0 ? -1 : 1;
+        result = control_work(control, check_local, look_at_check, &check, err) < 0 ? -1 : 1;
     if (result > 0)
         take_result(v, entry->path, check.ok, &check.bad);
     free(check.bad.values);
@@ -162,14 +172,14 @@ static int verify_local_file(struct control *control, struct verify *v, int fold
 static int verify_listing(struct control *control, struct verify *v, int folder,
                           const struct listing *listing, struct error *err)
 {
-    uint64_t bytes = 0, total = listing_bytes(listing);
+    v->total = listing_bytes(listing);
     for (uint32_t i = 0; i < listing->count; i++) {
         int result = verify_local_file(control, v, folder, i, &listing->files[i], err);
         if (result < 0)
             return -1;
         v->unknown += result == 0;
-        bytes += listing->files[i].size;
-        show(v, bytes, total);
+        v->bytes_read += result == 0 ? listing->files[i].size : 0;
+        show(v, v->bytes_read, v->total);
     }
     return 0;
 }
@@ -177,6 +187,7 @@ static int verify_listing(struct control *control, struct verify *v, int folder,
 static int verify_local(struct control *control, struct verify *v, const char *path, struct error *err)
 {
     struct listing listing = {0};
+    v->unknown = v->bytes_read = 0;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder '%s'", path);
@@ -196,6 +207,16 @@ static int verify_local(struct control *control, struct verify *v, const char *p
 }
 
 /* -- */
+
+static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
+{
+    struct verify *v = context;
+    const struct optparse_list *arguments = &v->options->arguments;
+    int result = arguments->count > 1 ? verify_local(control, v, arguments->items[1], err)
+                                      : verify_server(control, v, err);
+    attempt->told = v->checked > 0;
+    return result;
+}
 
 static void say_success(const struct verify *v)
 {
@@ -221,7 +242,6 @@ static void conclude(const struct verify *v, struct json *result, struct error *
 
 int command_verify(const struct options *options)
 {
-    struct control control;
     struct error err = {0};
     struct json *result = options->json ? json_object() : NULL;
     struct verify v = {.options = options, .model = options->arguments.items[0]};
@@ -230,13 +250,7 @@ int command_verify(const struct options *options)
         v.files = json_array();
     }
     progress_begin(&v.progress, options, "verify");
-    if (control_open(&control, options, &err) == 0) {
-        if (options->arguments.count > 1)
-            (void)verify_local(&control, &v, options->arguments.items[1], &err);
-        else
-            (void)verify_server(&control, &v, &err);
-        control_close(&control);
-    }
+    (void)question_ask(options, ask, &v, &err);
     struct progress_state last = {.bytes = 1, .total = 1};
     progress_end(&v.progress, &last);
     conclude(&v, result, &err);

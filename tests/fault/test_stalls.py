@@ -11,6 +11,8 @@ import faults
 import models
 from harness import MIB, SLOWNESS, pull, push, wait_until
 
+HELLO = 48  # bytes of the server's
+
 
 # B56: the slow tail. A block that takes long is fetched over another stream as well; only one copy counts,
 # and it counts when it is there.
@@ -95,7 +97,7 @@ def test_b52_silence_that_ends_is_survived(make_server, make_client, make_proxy,
     models.assert_same(src, server.model("ns/m") if command == "push" else dst)
 
 
-@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"], ["doctor"]],
+@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["rm", "-y", "ns/m"], ["verify", "ns/m"], ["status"], ["doctor"]],
                          ids=lambda a: a[0])
 def test_b52_silent_server(make_client, args):
     """It accepts and never says a word."""
@@ -135,6 +137,34 @@ def test_b52_time_out_counts_progress_not_duration(make_server, make_client, mak
         assert result.seconds > 5
     assert max(proxy.bytes("c2s"), proxy.bytes("s2c")) < 7 * MIB
     models.assert_same(src, dst)
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("args", [["ls"], ["info", "ns/m"], ["verify", "ns/m"], ["rm", "-y", "ns/m"], ["status"],
+                                  ["doctor"]], ids=lambda a: a[0])
+def test_b52_a_question_whose_answer_is_lost_is_asked_again(through, server, client, src, args):
+    """Behind the hello the first connection breaks in the answer. A model that went by the first rm is no error."""
+    models.rnd(src / "w.bin", MIB, seed=1)
+    push(client, src)
+    slow, proxy = through(cproxy.cut(HELLO + 5, conn=0, dir="s2c"))
+    result = slow.ok("--json", *args)
+    assert len(proxy.links) == 2 and result.err.count("trying again") == 1
+    if args[0] == "rm":
+        assert result.data == {"ok": True, "removed": ["ns/m"]} and client.json("ls")["models"] == []
+    slow, proxy = through(cproxy.cut(HELLO + 5, dir="s2c"))
+    result = slow.fails(6, *args, "--retries", "1")
+    assert len(proxy.links) == 2 and "given up after 1 retry" in result.err and "goes on" not in result.err
+
+
+def test_b52_what_was_shown_is_not_asked_again(through, client, src):
+    """The answer breaks in its second half: nothing is printed twice."""
+    models.rnd(src / "w.bin", MIB, seed=1)
+    for number in range(40):
+        push(client, src, f"ns/m{number:02}")
+    slow, proxy = through(cproxy.cut(4000, dir="s2c"))
+    result = slow.fails(6, "ls")
+    names = [line.split()[0] for line in result.out.splitlines()[1:]]
+    assert len(proxy.links) == 1 and 0 < len(names) < 40 and names == sorted(set(names))
 
 
 # B53: half-open connections.

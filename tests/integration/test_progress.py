@@ -1,5 +1,6 @@
 """Progress: each mode, on a terminal and without one, and numbers that never lie (kind S)."""
 
+import json
 import re
 import time
 
@@ -67,6 +68,32 @@ def test_skipped_bytes_are_not_speed(server, client, slow_client, src):
     assert result.data["bytes_per_second"] < 12e6
     assert max(line["bytes_per_second"] for line in result.progress) < 15e6
     assert result.progress[-1]["bytes"] == result.progress[-1]["total"]
+
+
+@pytest.fixture
+def hours(src):
+    """A file that takes long to hash, and no disk."""
+    src.mkdir(exist_ok=True)
+    with open(src / "notes.txt", "wb") as file:
+        file.truncate(500_000_000_000)
+    return src
+
+
+@pytest.mark.parametrize("mode, line", [("bar", r"\r\x1b\[Kreading what is here: [1-9][0-9.]* [MG]B  [1-9][0-9.]* [MG]B/s"),
+                                        ("plain", r"push: reading what is here: [1-9][0-9.]* [MG]B  [1-9][0-9.]* [MG]B/s\r\n")])
+def test_what_is_read_before_anything_moves_is_shown(server, client, hours, mode, line):
+    terminal = Terminal(client, ["push", hours, "ns/m", "--sha256", "--progress", mode],
+                        enough=lambda text: re.search(line, text))
+    assert terminal.status == 130 and re.search(line, terminal.text), terminal.text
+
+
+def test_json_progress_says_that_nothing_moves_while_it_reads(server, client, hours):
+    terminal = Terminal(client, ["push", hours, "ns/m", "--sha256", "--progress", "json"],
+                        enough=lambda text: text.count("}") == 2)
+    lines = [json.loads(line) for line in terminal.text.splitlines() if line.startswith("{")]
+    assert terminal.status == 130 and len(lines) >= 2
+    for line in lines[:2]:
+        assert line == {"bytes": 0, "total": 500_000_000_000, "bytes_per_second": 0, "eta_seconds": None}
 
 
 def test_progress_of_empty_files_ends(server, client, src):
