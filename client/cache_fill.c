@@ -235,11 +235,12 @@ static int switch_over(struct fill *f, const struct cache_version *version, stru
 
 /* -- */
 
-/* A file stands where the version has a folder, or the reverse. Where something has come already it is the
- * disk that fails, and what came is kept. */
+/* A file or link stands where the version has a folder, or a folder where it has a file: destination_check()
+ * says so before anything moves. Any other failure of a file keeps what has come. */
 static bool is_in_the_way(const struct report *report, const struct error *err)
 {
-    return err->code == ERROR_FILE && report->bytes.sent == 0;
+    return err->code == ERROR_FILE && report->bytes.sent == 0 &&
+           (err->sys == 0 || err->sys == ENOTDIR || err->sys == ELOOP);
 }
 
 static enum outcome pull_and_switch(struct fill *f, const struct cache_version *version,

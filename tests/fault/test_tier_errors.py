@@ -9,7 +9,7 @@ import pytest
 
 import faults
 import models
-from harness import push
+from harness import MIB, push
 from test_cache import Tier
 
 #        call         errors of which one is taken in turn
@@ -101,3 +101,17 @@ def test_a_full_disk(server, client, shims, work, nobody):
     assert "no space left" in result.err and result.out.count("\n") == 1, result  # the JSON alone
     place.check(tier, tier.run("get", "ns/m", "--retries", "0", **shim))
     models.assert_same(place.versions[1], tier.get("ns/m"))
+
+
+def test_a_failing_disk_keeps_what_came(server, client, shims, make_proxy, make_client, work):
+    """Only what stands in the way of a version is thrown away: bytes that cannot be moved to their place stay."""
+    models.rnd(work / "m" / "w.bin", 20 * MIB, seed=1)
+    push(client, work / "m")
+    for most in (21 * MIB, MIB):  # the second one fails before anything is sent
+        proxy = make_proxy(server.address)
+        tier = Tier(make_client(proxy.address), work)
+        result = tier.fails(7, "get", "ns/m", preload=shims["shim_fail"], shim={"SHIM_FAIL": "renameat:EIO:1+:/1/w.bin"})
+        assert "cannot move" in result.err and proxy.bytes("s2c") < most
+    data = tier.data("ns/m")
+    assert data["bytes_received"] == 0
+    models.assert_same(work / "m", data["path"])
