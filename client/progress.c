@@ -141,9 +141,13 @@ static bool is_due(struct progress *p, const struct progress_state *state)
     return true;
 }
 
+/* When something else begins, or another attempt counts anew. */
 static void restart_rate(struct progress *p)
 {
-    p->begun_ms = p->rate_ms = clock_ms();
+    uint64_t now = clock_ms();
+    if (!p->reading)
+        p->moving_ms += now - p->begun_ms;
+    p->begun_ms = p->rate_ms = now;
     p->rate_bytes = 0;
     p->rate = 0;
 }
@@ -172,7 +176,7 @@ void progress_show_reading(struct progress *p, uint64_t bytes_read, uint64_t tot
 
 void progress_show(struct progress *p, const struct progress_state *state)
 {
-    if (p->reading)
+    if (p->reading || state->moved < p->rate_bytes)
         restart_rate(p);
     p->reading = false;
     p->bytes = state->bytes;
@@ -191,10 +195,10 @@ void progress_end(struct progress *p, const struct progress_state *state)
     if (p->drawn)
         (void)fprintf(stderr, "\r\033[K");
     (void)fflush(stderr);
+    restart_rate(p);
     p->drawn = p->reading = false;
-    uint64_t now = clock_ms();
-    if (now > p->begun_ms)
-        p->rate = (double)state->moved * 1000.0 / (double)(now - p->begun_ms);
+    if (p->moving_ms > 0)
+        p->rate = (double)state->moved * 1000.0 / (double)p->moving_ms;
     if (p->mode == PROGRESS_JSON)
         print_json(p, state);
 }

@@ -17,8 +17,9 @@ struct progress {
     enum progress_mode mode; /* never PROGRESS_AUTO */
     const char *verb;        /* "push" */
     uint64_t begun_ms, shown_ms, rate_ms, rate_bytes;
-    uint64_t bytes; /* done, at the last progress_show() */
-    double rate;    /* bytes a second, smoothed over a few seconds */
+    uint64_t moving_ms; /* in which something moved, before begun_ms */
+    uint64_t bytes;     /* done, at the last progress_show() */
+    double rate;        /* bytes a second, smoothed over a few seconds */
     bool drawn, colour, reading;
 };
 

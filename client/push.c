@@ -276,6 +276,7 @@ static int push_once(void *context, struct attempt *attempt, struct error *err)
     if (control_open(&p->control, p->options, err) < 0)
         return -1;
     attempt->connected = attempt->goes_on = true;
+    p->bytes_read = 0;
     int result = negotiate(p, err);
     if (result == 0 && !p->options->dry_run) {
         result = move(p, err);

@@ -8,7 +8,7 @@ import pytest
 
 import cproxy
 import models
-from harness import BLOCK, MIB, push
+from harness import BLOCK, MIB, push, wait_until
 from terminal import Terminal, visible
 
 
@@ -56,6 +56,21 @@ def test_b98_block_sent_twice_counts_once(server, client, make_client, make_prox
     assert proxy.rules[0].hits == 1 and proxy.bytes("c2s") > 5 * BLOCK
     assert result.data["bytes"]["total"] == 4 * BLOCK
     models.assert_same(src, server.model("ns/m"))
+
+
+def test_the_speed_is_true_after_another_attempt(server, make_client, make_proxy, src):
+    """All connections break when some of it has moved: what the next attempt counts begins at 0 again. (What was not
+    a whole block yet is lost, so the numbers may go back then.)"""
+    models.rnd(src / "w.bin", 48 * MIB, seed=1)
+    proxy = make_proxy(server.address, cproxy.rate(2e6))
+    running = make_client(proxy.address).start("--json", "--progress", "json", "push", src, "ns/m")
+    wait_until(lambda: proxy.bytes("c2s") > 44 * MIB or not running.is_running, "it is under way")
+    proxy.cut()
+    result = running.wait()
+    assert result.status == 0 and "trying again" in result.err, result
+    assert result.progress[-1]["bytes"] == result.progress[-1]["total"] == 48 * MIB
+    rates = [line["bytes_per_second"] for line in result.progress]
+    assert len(rates) >= 5 and max(rates) < 30e6 and 2e6 < rates[-1], rates
 
 
 def test_skipped_bytes_are_not_speed(server, client, slow_client, src):
