@@ -30,7 +30,6 @@ struct removal {
     const struct options *options;
     struct json *removed; /* with --json */
     size_t next;          /* of the arguments */
-    bool is_asked;        /* for the next one, over a connection that was lost: it may be gone */
     struct error error;   /* of the last one that cannot be removed, which does not keep the others */
 };
 
@@ -53,21 +52,23 @@ static bool is_over(const struct error *err)
            err->code == ERROR_TERMINATED;
 }
 
+/* The rest of the models, over one connection. A request that may have been carried out is not repeated:
+ * somebody may have pushed the model anew since. */
 static int ask(struct control *control, void *context, struct attempt *attempt, struct error *err)
 {
     struct removal *removal = context;
-    (void)attempt;
     for (; removal->next < removal->options->arguments.count; removal->next++) {
         const char *model = removal->options->arguments.items[removal->next];
-        struct error one = {0};
-        if (remove_model(control, model, &one) < 0 && is_over(&one)) {
-            removal->is_asked = true;
-            *err = one;
+        if (control_request(control, MESSAGE_REMOVE, model, err) < 0)
             return -1;
+        struct error one = {0};
+        attempt->told = control_expect_simple(control, MESSAGE_END, &one) < 0 && is_over(&one);
+        if (attempt->told) {
+            *err = one;
+            return one.code == ERROR_LOST
+                       ? error_set(err, ERROR_LOST, "%.300s; '%s' may be gone", one.text, model)
+                       : -1;
         }
-        if (removal->is_asked && one.code == ERROR_NO_MODEL)
-            one.code = ERROR_NONE;
-        removal->is_asked = false;
         take_result(removal, model, &one);
     }
     return 0;

@@ -214,7 +214,7 @@ static int ask(struct control *control, void *context, struct attempt *attempt, 
     const struct optparse_list *arguments = &v->options->arguments;
     int result = arguments->count > 1 ? verify_local(control, v, arguments->items[1], err)
                                       : verify_server(control, v, err);
-    attempt->told = v->checked > 0;
+    attempt->told = v->checked > 0 || v->metadata;
     return result;
 }
 
