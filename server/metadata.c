@@ -49,9 +49,9 @@ static int open_below(void *context, const struct file_entry *file)
     return path_open(*(const int *)context, file->path, O_RDONLY | O_NONBLOCK, 0);
 }
 
-bool metadata_is_flawed(int folder, const struct listing *files, const atomic_bool *cancelled)
+bool metadata_is_flawed(int folder, const struct listing *files)
 {
-    struct model_source source = {files, open_below, &folder, cancelled};
+    struct model_source source = {files, open_below, &folder, NULL};
     struct model_summary summary;
     model_summary_read(&summary, &source);
     bool flawed = summary.findings.stops;

@@ -11,7 +11,7 @@
 struct json *version_metadata(struct version *version, const atomic_bool *cancelled);
 
 /* Whether files below `folder` show that the model is not whole or cannot be loaded (finding_stops()). Reads
- * them, too. */
-bool metadata_is_flawed(int folder, const struct listing *files, const atomic_bool *cancelled);
+ * them, too, to the end: what half of them tell is not to be kept. */
+bool metadata_is_flawed(int folder, const struct listing *files);
 
 #endif

@@ -386,7 +386,7 @@ static int build_manifest(struct push *p, struct manifest *manifest)
                    p->origin ? p->origin : "");
     manifest->summary.mtime = now.tv_sec;
     manifest->summary.nsec = (uint32_t)now.tv_nsec;
-    manifest->summary.flawed = metadata_is_flawed(staging_tree(p->staging), &manifest->listing, p->cancelled);
+    manifest->summary.flawed = metadata_is_flawed(staging_tree(p->staging), &manifest->listing);
     return 0;
 }
 

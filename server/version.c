@@ -153,9 +153,9 @@ static void set_summary(struct version *v, const struct manifest *claim)
     struct manifest_summary *summary = &v->manifest.summary;
     struct stat st;
     (void)snprintf(summary->model, sizeof summary->model, "%s", claim->summary.model);
+    summary->flawed = claim->summary.flawed; /* until somebody reads the headers again */
     if (claim->summary.files > 0 && !v->altered && v->missing == 0) {
         (void)snprintf(summary->origin, sizeof summary->origin, "%s", claim->summary.origin);
-        summary->flawed = claim->summary.flawed;
         summary->mtime = claim->summary.mtime;
         summary->nsec = claim->summary.nsec;
         return;
@@ -298,7 +298,7 @@ int version_save_learned(struct version *v, const struct store *store, struct er
     bool any = v->noted;
     for (uint32_t i = 0; i < v->manifest.listing.count; i++)
         any = any || was_learned(v, i);
-    if (!any)
+    if (!any || v->missing > 0)
         return 0;
     /* A descriptor of its own: closing it lets go of the push lock and leaves the pin. */
     int lock_file = store_lock_file(store, v->id, err);

@@ -50,8 +50,8 @@ void version_learn(struct version *version, uint32_t file, uint64_t block, const
 void version_note_flawed(struct version *version, bool flawed);
 
 /* Keeps what was noted, and learned of files that were hashed whole and have not changed since. Does nothing
- * if nothing was, or if the model is being pushed or was replaced meanwhile: then it is learned another time.
- */
+ * if nothing was; if files are missing, which the manifest has to go on naming; or if the model is being
+ * pushed or was replaced meanwhile: then it is learned another time. */
 int version_save_learned(struct version *version, const struct store *store, struct error *err);
 
 #endif

@@ -403,6 +403,49 @@ static void what_was_learned_is_there_next_time(void **state)
     end(&b);
 }
 
+/* Only who reads the headers again may say that it is mended: not a pull that learns the hash of a file. */
+static void a_flaw_outlives_a_change(void **state)
+{
+    struct bench b;
+    struct version v;
+    struct error err = {0};
+    begin(&b, *state);
+    publish(&b);
+    open_version(&b, &v);
+    version_note_flawed(&v, true);
+    assert_int_equal(version_save_learned(&v, &b.store, &err), 0);
+    version_close(&v);
+    write_file(b.model, "new", "text", 4);
+    open_version(&b, &v);
+    learn(&v, "new", "text");
+    assert_int_equal(version_save_learned(&v, &b.store, &err), 0);
+    version_close(&v);
+    open_version(&b, &v);
+    expect_files(&v, "a+ b+ new+ sub/c+");
+    assert_true(v.manifest.summary.flawed);
+    version_close(&v);
+    end(&b);
+}
+
+static void a_missing_file_is_not_forgotten(void **state)
+{
+    struct bench b;
+    struct version v;
+    struct error err = {0};
+    begin(&b, *state);
+    publish(&b);
+    assert_int_equal(renameat(b.model, "a", b.model, "renamed"), 0);
+    for (int time = 0; time < 2; time++) {
+        open_version(&b, &v);
+        assert_int_equal(v.missing, 1);
+        assert_string_equal(v.first_missing, "a");
+        learn(&v, "renamed", "a");
+        assert_int_equal(version_save_learned(&v, &b.store, &err), 0);
+        version_close(&v);
+    }
+    end(&b);
+}
+
 static void a_foreign_model_can_be_learned(void **state)
 {
     struct bench b;
@@ -514,6 +557,8 @@ int main(void)
         scratch_test(an_open_version_is_pinned),
         scratch_test(of_two_manifests_the_one_that_fits_is_taken),
         scratch_test(what_was_learned_is_there_next_time),
+        scratch_test(a_flaw_outlives_a_change),
+        scratch_test(a_missing_file_is_not_forgotten),
         scratch_test(a_foreign_model_can_be_learned),
         scratch_test(half_a_file_is_not_learned),
         scratch_test(a_file_that_changed_after_it_was_read_is_not_learned),
