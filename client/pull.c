@@ -444,7 +444,8 @@ static int pull_once(void *context, struct attempt *attempt, struct error *err)
     if (control_open(&p->control, p->options, err) < 0)
         return -1;
     attempt->connected = attempt->goes_on = true;
-    p->skipped_bytes = p->skipped_files = p->bytes_read = 0;
+    p->skipped_bytes = p->skipped_files = 0;
+    p->bytes_read = 0;
     int result = pull_session(p, err);
     attempt->moved = p->report.bytes.sent;
     control_close(&p->control);

@@ -187,7 +187,8 @@ static int verify_listing(struct control *control, struct verify *v, int folder,
 static int verify_local(struct control *control, struct verify *v, const char *path, struct error *err)
 {
     struct listing listing = {0};
-    v->unknown = v->bytes_read = 0;
+    v->unknown = 0;
+    v->bytes_read = 0;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return error_set_sys(err, ERROR_FAILED, errno, "cannot open the folder '%s'", path);
