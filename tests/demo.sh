@@ -32,9 +32,9 @@ clean_up() {
     rm -rf "$work"
 }
 
-# A file in the safetensors format: the header's length, the header, $2 random bytes as one tensor.
+# A file in the safetensors format: the header's length, the header, $2 random bytes as the tensor layer.$3.
 make_shard() {
-    header="{\"layer.weight\":{\"dtype\":\"U8\",\"shape\":[$2],\"data_offsets\":[0,$2]}}"
+    header="{\"layer.$3\":{\"dtype\":\"U8\",\"shape\":[$2],\"data_offsets\":[0,$2]}}"
     length=$(printf '\\%03o\\0\\0\\0\\0\\0\\0\\0' "${#header}")
     {
         # shellcheck disable=SC2059  # the format is the eight bytes
@@ -46,11 +46,13 @@ make_shard() {
 
 make_model() {
     mkdir -p "$1/tokenizer"
-    make_shard "$1/model-00001-of-00003.safetensors" 420000000
-    make_shard "$1/model-00002-of-00003.safetensors" 420000000
-    make_shard "$1/model-00003-of-00003.safetensors" 160000000
+    make_shard "$1/model-00001-of-00003.safetensors" 420000000 1
+    make_shard "$1/model-00002-of-00003.safetensors" 420000000 2
+    make_shard "$1/model-00003-of-00003.safetensors" 160000000 3
     echo '{"model_type":"demo","hidden_size":4096}' >"$1/config.json"
-    echo '{"weight_map":{"layer.weight":"model-00001-of-00003.safetensors"}}' >"$1/model.safetensors.index.json"
+    for n in 1 2 3; do
+        printf '"layer.%d":"model-%05d-of-00003.safetensors",' "$n" "$n"
+    done | sed 's/^/{"weight_map":{/; s/,$/}}/' >"$1/model.safetensors.index.json"
     head -c 2000000 /dev/urandom >"$1/tokenizer/tokenizer.bin"
     : >"$1/tokenizer/added_tokens.txt"
 }
