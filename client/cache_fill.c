@@ -119,13 +119,16 @@ static enum outcome make_target(struct fill *f, struct error *err)
 static enum outcome open_target(struct fill *f, struct error *err)
 {
     f->home = cache_model_folder(f->cache, f->model, true);
-    if (f->home < 0 || look_at_folders(f) < 0)
-        return fill_error(f, "open the folder of", err), FILL_FAILED;
+    if (f->home < 0 || look_at_folders(f) < 0) {
+        fill_error(f, "open the folder of", err);
+        return FILL_FAILED;
+    }
     f->target = choose_target(f);
-    if (f->target > CACHE_FOLDER_MAX)
-        return error_set(err, ERROR_FAILED, "the cache of '%s' has no number left: remove it with 'cache rm'",
-                         f->model),
-               FILL_FAILED;
+    if (f->target > CACHE_FOLDER_MAX) {
+        error_set(err, ERROR_FAILED, "the cache of '%s' has no number left: remove it with 'cache rm'",
+                  f->model);
+        return FILL_FAILED;
+    }
     f->path = cache_version_path(f->cache, f->model, f->target);
     enum outcome outcome = make_target(f, err);
     if (outcome == FILL_DONE)
